@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/scanner"
+)
+
+// sourceFlags say what is published, where and how.
+type sourceFlags struct {
+	baseURL, publicationURL string
+	out, folder             string
+	include, exclude        []string
+	hidden                  bool
+	symlinks                string
+	indexURLs, cleanURLs    bool
+	hash                    []string
+	checksum                bool
+	cache                   string
+	jobs                    int
+	now                     string
+	dryRun                  bool
+
+	allowEmpty  bool
+	maxDelete   string
+	rebase      bool
+	acceptClock bool
+	lockTimeout time.Duration
+	grace       time.Duration
+}
+
+func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	flags.StringVar(&f.baseURL, "base-url", "", "`URL` at which the source is served (required)")
+	flags.StringVar(&f.publicationURL, "publication-url", "", "`URL` at which --out is served (default: the base URL)")
+	flags.StringVarP(&f.out, "out", "o", "", "`directory` for the publication (default: the source itself)")
+	flags.StringVar(&f.folder, "folder", "resourcesync", "`folder` in it for all documents but the Source Description; . for its top")
+	flags.StringArrayVar(&f.include, "include", nil, "take only files that match the `glob`; may be repeated")
+	flags.StringArrayVar(&f.exclude, "exclude", nil, "leave out what matches the `glob`; may be repeated")
+	flags.BoolVar(&f.hidden, "hidden", false, "take names that begin with a dot, too")
+	flags.StringVar(&f.symlinks, "symlinks", "follow", "`follow` symbolic links that stay inside the source, or skip them all")
+	flags.BoolVar(&f.indexURLs, "index-urls", false, "publish x/index.html as x/")
+	flags.BoolVar(&f.cleanURLs, "clean-urls", false, "publish x/index.html as x/, and x/about.html as x/about")
+	flags.StringSliceVar(&f.hash, "hash", []string{"sha-256"}, "digest `algorithms` to publish: md5, sha-1, sha-256, sha-512")
+	flags.BoolVar(&f.checksum, "checksum", false, "read every file, even if length and time are as they were")
+	flags.StringVar(&f.cache, "cache", "", "`file` of the stat cache, or none (default: in the user's cache directory)")
+	flags.IntVar(&f.jobs, "jobs", 0, "`number` of files to read at the same time (default: one for each processor)")
+	flags.StringVar(&f.now, "now", "", "`time` to publish at, such as 2026-01-02T03:04:05Z (default: SOURCE_DATE_EPOCH, or the clock)")
+	flags.DurationVar(&f.grace, "grace", generator.DefaultGrace, "how `long` to keep files that no document names any more")
+	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
+	flags.StringVar(&f.maxDelete, "max-delete", generator.DefaultMaxDelete.String(), "refuse to publish more deletions than this `number` or share (a share never refuses 20)")
+	flags.BoolVar(&f.rebase, "rebase", false, "begin a new publication in place of one with another identity or by another program")
+	flags.BoolVar(&f.acceptClock, "accept-clock", false, "go on although the clock is a day or more behind the last publication")
+	flags.DurationVar(&f.lockTimeout, "lock-timeout", 0, "how `long` to wait for another run to end")
+}
+
+// options checks the flags and turns them into options.
+func (f *sourceFlags) options(args []string) (generator.Options, error) {
+	o := generator.Options{
+		Source: ".", Out: f.out,
+		SkipSymlinks: f.symlinks == "skip",
+		Checksum:     f.checksum, Jobs: f.jobs, DryRun: f.dryRun,
+		AllowEmpty: f.allowEmpty, Rebase: f.rebase, AcceptClock: f.acceptClock, LockTimeout: f.lockTimeout,
+		Grace: f.grace, Release: release(),
+	}
+	if f.grace == 0 {
+		o.Grace = -1
+	}
+	if len(args) > 0 {
+		o.Source = args[0]
+	}
+	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.checkSource} {
+		if err := set(&o); err != nil {
+			return o, &usageError{err}
+		}
+	}
+	return o, nil
+}
+
+func (f *sourceFlags) setIdentity(o *generator.Options) error {
+	if f.baseURL == "" {
+		return fmt.Errorf("--base-url is missing: the URL at which the source is served, such as https://example.org/")
+	}
+	id := layout.Identity{BaseURL: f.baseURL, PublicationURL: f.publicationURL, Folder: f.folder}
+	switch {
+	case f.cleanURLs:
+		id.Form = layout.CleanURIs
+	case f.indexURLs:
+		id.Form = layout.IndexURIs
+	}
+	l, err := layout.New(id)
+	o.Identity = l.Identity
+	return err
+}
+
+func (f *sourceFlags) setRules(o *generator.Options) (err error) {
+	if f.symlinks != "follow" && f.symlinks != "skip" {
+		return fmt.Errorf("--symlinks is %q, neither follow nor skip", f.symlinks)
+	}
+	o.Rules.Hidden = f.hidden
+	if o.Rules.Include, err = globs("--include", f.include); err != nil {
+		return err
+	}
+	o.Rules.Exclude, err = globs("--exclude", f.exclude)
+	return err
+}
+
+func globs(flag string, patterns []string) ([]scanner.Glob, error) {
+	var list []scanner.Glob
+	for _, p := range patterns {
+		g, err := scanner.NewGlob(p)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", flag, err)
+		}
+		list = append(list, g)
+	}
+	return list, nil
+}
+
+func (f *sourceFlags) setReading(o *generator.Options) (err error) {
+	if o.Hash, err = hashing.NewSet(f.hash...); err != nil {
+		return fmt.Errorf("--hash: %w", err)
+	}
+	if len(o.Hash) == 0 {
+		return fmt.Errorf("--hash: at least one algorithm is needed")
+	}
+	if f.jobs < 0 {
+		return fmt.Errorf("--jobs is %d, less than one", f.jobs)
+	}
+	if o.MaxDelete, err = generator.ParseLimit(f.maxDelete); err != nil {
+		return fmt.Errorf("--max-delete: %w", err)
+	}
+	if f.grace < 0 || f.lockTimeout < 0 {
+		return fmt.Errorf("--grace and --lock-timeout cannot be negative")
+	}
+	switch f.cache {
+	case "none":
+	case "":
+		// A machine without a cache directory does without.
+		o.Cache, _ = generator.CacheFile(o.Source, o.Identity.BaseURL)
+	default:
+		o.Cache = f.cache
+	}
+	return nil
+}
+
+// setClock takes the time from the flag, or else from the environment, as
+// builds that can be reproduced want it.
+func (f *sourceFlags) setClock(o *generator.Options) error {
+	var now time.Time
+	var err error
+	switch epoch := os.Getenv("SOURCE_DATE_EPOCH"); {
+	case f.now != "":
+		if now, err = resourcesync.ParseDateTime(f.now); err != nil {
+			return fmt.Errorf("--now: %w", err)
+		}
+	case epoch != "":
+		seconds, err := strconv.ParseInt(epoch, 10, 64)
+		if err != nil {
+			return fmt.Errorf("SOURCE_DATE_EPOCH is %q, not a number of seconds", epoch)
+		}
+		now = time.Unix(seconds, 0).UTC()
+	default:
+		return nil
+	}
+	if now.Year() < 1 || now.Year() > 9000 {
+		return fmt.Errorf("the time %v cannot be published at", now)
+	}
+	o.FixedClock, o.Now = true, func() time.Time { return now }
+	return nil
+}
+
+func (f *sourceFlags) checkSource(o *generator.Options) error {
+	info, err := os.Stat(o.Source)
+	if err != nil {
+		return fmt.Errorf("the source: %w", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("the source: %s is not a directory", o.Source)
+	}
+	if o.Out == "" {
+		return nil
+	}
+	if info, err := os.Stat(o.Out); err == nil && !info.IsDir() {
+		return fmt.Errorf("--out: %s is not a directory", o.Out)
+	}
+	return nil
+}
+
+func (c *cli) buildCommand() *cobra.Command {
+	f := &sourceFlags{}
+	cmd := &cobra.Command{
+		Use:   "build [SOURCE]",
+		Short: "Publish a directory, or what has changed in it",
+		Long: `Build publishes the directory SOURCE (by default the current one) as a
+ResourceSync Source, or brings the publication that is there up to date. If
+nothing has changed, nothing is written.
+
+Left out by default are names that begin with a dot (except .well-known),
+editors' and version control's files, private keys, files that steer a host and
+are not served (such as _headers), and what Wellspring wrote itself. A glob
+without a slash is about names at any depth, one with a slash about paths from
+the top of the source; ** stands for any number of folders.
+
+` + exitCodes,
+		Example: `  wellspring build public --base-url https://example.org/
+  wellspring build . --base-url https://example.org/data/ --exclude '*.tmp' --exclude drafts/`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.build(cmd.Context(), f, args)
+		},
+	}
+	f.addFlags(cmd.Flags())
+	cmd.Flags().BoolVarP(&f.dryRun, "dry-run", "n", false, "find out what would be published, and write nothing")
+	return cmd
+}
+
+func (c *cli) build(ctx context.Context, f *sourceFlags, args []string) error {
+	o, err := f.options(args)
+	if err != nil {
+		return err
+	}
+	report, err := c.run(ctx, o, f.dryRun || c.verbose > 0)
+	if err != nil {
+		return err
+	}
+	return c.printBuild(o, report)
+}
+
+func (c *cli) statusCommand() *cobra.Command {
+	f := &sourceFlags{dryRun: true}
+	exitCode := false
+	cmd := &cobra.Command{
+		Use:   "status [SOURCE]",
+		Short: "Say what the next build would publish",
+		Long: `Status compares the directory SOURCE (by default the current one) with its
+publication and says what the next build, with the same flags, would publish. It
+writes nothing.
+
+` + exitCodes,
+		Example: `  wellspring status public --base-url https://example.org/`,
+		Args:    usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := f.options(args)
+			if err != nil {
+				return err
+			}
+			report, err := c.run(cmd.Context(), o, true)
+			if err != nil {
+				return err
+			}
+			if err := c.printBuild(o, report); err != nil {
+				return err
+			}
+			if exitCode && report.Wrote {
+				return errFound
+			}
+			return nil
+		},
+	}
+	f.addFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 3 if the next build would publish something")
+	return cmd
+}
+
+// run runs the generator, with progress on a terminal and each change on the
+// standard output if they are asked for.
+func (c *cli) run(ctx context.Context, o generator.Options, changes bool) (*generator.Report, error) {
+	o.Log = c.log()
+	if changes && !c.quiet && !c.json {
+		o.OnChange = c.printChange
+	}
+	p := c.newProgress()
+	if p != nil {
+		o.Progress = p.show
+	}
+	report, err := generator.Run(ctx, o)
+	p.clear()
+	return report, err
+}
+
+// outDir is where a publication is written, as a person would name it.
+func outDir(o generator.Options) string {
+	if o.Out == "" {
+		return filepath.Clean(o.Source)
+	}
+	return filepath.Clean(o.Out)
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"golang.org/x/term"
+
+	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/scanner"
+)
+
+func (c *cli) printChange(ch generator.Change) {
+	fmt.Fprintf(c.stdout, "%-8s %s  (%s)\n", ch.Type, ch.URI, ch.Reason)
+}
+
+// printBuild sums up a run, for people or for programs.
+func (c *cli) printBuild(o generator.Options, r *generator.Report) error {
+	for _, w := range r.Warnings {
+		fmt.Fprintf(c.stderr, "wellspring: warning: %s\n", w)
+	}
+	switch {
+	case c.json:
+		return c.writeJSON(reportJSON(o, r))
+	case c.quiet:
+		return nil
+	}
+	_, err := fmt.Fprint(c.stdout, summary(o, r))
+	return err
+}
+
+func summary(o generator.Options, r *generator.Report) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	if r.Recovered {
+		line("The commit of an interrupted run was completed first.")
+	}
+	line("%s: %s, %s", plural(r.Resources, "resource"), changes(r), humanize.Bytes(uint64(r.Bytes)))
+	if r.Read > 0 {
+		line("%s read (%s)", plural(r.Read, "file"), humanize.Bytes(uint64(r.ReadBytes)))
+	}
+	if left := leftOut(r.LeftOut); left != "" {
+		line("Left out: %s", left)
+	}
+	switch {
+	case o.DryRun && r.Wrote:
+		line("The next build would write: %s", strings.Join(r.Heads, ", "))
+	case !r.Wrote:
+		line("Nothing to publish: the publication of %s is up to date.", resourcesync.FormatDateTime(r.At))
+	default:
+		line("Published at %s in %s: %s (%s)", resourcesync.FormatDateTime(r.At), path.Join(outDir(o), o.Identity.Folder),
+			written(r), r.Took.Round(10*time.Millisecond))
+		line("Next: upload %s; Destinations begin at %s", outDir(o), r.SourceDescription)
+	}
+	return b.String()
+}
+
+func changes(r *generator.Report) string {
+	if r.First {
+		return "published for the first time"
+	}
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		name string
+	}{{r.Created, "created"}, {r.Updated, "updated"}, {r.Deleted, "deleted"}, {r.Refreshed, "with new metadata"}} {
+		if p.n > 0 {
+			parts = append(parts, humanize.Comma(int64(p.n))+" "+p.name)
+		}
+	}
+	if len(parts) == 0 {
+		return "no changes"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func written(r *generator.Report) string {
+	s := plural(len(r.Heads)+r.Bodies, "file") + " written, " + humanize.Bytes(uint64(r.WrittenBytes))
+	if r.Swept > 0 {
+		s += ", " + humanize.Comma(int64(r.Swept)) + " removed"
+	}
+	return s
+}
+
+// leftOut lists what does not belong to the source, the most frequent first.
+func leftOut(counts map[scanner.Reason]int) string {
+	var reasons []scanner.Reason
+	for why := range counts {
+		if why != scanner.Published {
+			reasons = append(reasons, why)
+		}
+	}
+	slices.SortFunc(reasons, func(a, b scanner.Reason) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(string(a), string(b)))
+	})
+	parts := make([]string, len(reasons))
+	for i, why := range reasons {
+		parts[i] = fmt.Sprintf("%s (%s)", humanize.Comma(int64(counts[why])), why)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return humanize.Comma(int64(n)) + " " + noun
+}
+
+// report is a generator.Report as programs get it. Its fields are stable.
+type report struct {
+	SourceDescription string                 `json:"source_description"`
+	Published         bool                   `json:"published"`
+	DryRun            bool                   `json:"dry_run"`
+	First             bool                   `json:"first"`
+	Recovered         bool                   `json:"recovered"`
+	At                string                 `json:"at,omitempty"`
+	Resources         int                    `json:"resources"`
+	Bytes             int64                  `json:"bytes"`
+	Created           int                    `json:"created"`
+	Updated           int                    `json:"updated"`
+	Deleted           int                    `json:"deleted"`
+	Refreshed         int                    `json:"refreshed"`
+	FilesRead         int                    `json:"files_read"`
+	BytesRead         int64                  `json:"bytes_read"`
+	LeftOut           map[scanner.Reason]int `json:"left_out"`
+	Heads             []string               `json:"heads"`
+	BodiesWritten     int                    `json:"bodies_written"`
+	BodiesReused      int                    `json:"bodies_reused"`
+	BodiesSwept       int                    `json:"bodies_swept"`
+	BytesWritten      int64                  `json:"bytes_written"`
+	Warnings          []string               `json:"warnings"`
+	Seconds           float64                `json:"seconds"`
+}
+
+func reportJSON(o generator.Options, r *generator.Report) report {
+	j := report{
+		SourceDescription: r.SourceDescription, Published: r.Wrote, DryRun: o.DryRun, First: r.First, Recovered: r.Recovered,
+		Resources: r.Resources, Bytes: r.Bytes, Created: r.Created, Updated: r.Updated, Deleted: r.Deleted, Refreshed: r.Refreshed,
+		FilesRead: r.Read, BytesRead: r.ReadBytes, LeftOut: r.LeftOut,
+		Heads: append([]string{}, r.Heads...), BodiesWritten: r.Bodies, BodiesReused: r.Reused, BodiesSwept: r.Swept,
+		BytesWritten: r.WrittenBytes, Warnings: append([]string{}, r.Warnings...), Seconds: r.Took.Seconds(),
+	}
+	if r.First { // the first publication has resources, and no events yet
+		j.Created = 0
+	}
+	if !r.At.IsZero() {
+		j.At = resourcesync.FormatDateTime(r.At)
+	}
+	return j
+}
+
+// progress keeps one line of a terminal up to date.
+type progress struct {
+	mu    sync.Mutex
+	file  *os.File
+	shown bool
+	done  bool
+}
+
+// newProgress returns nil where nobody would see it.
+func (c *cli) newProgress() *progress {
+	f, ok := c.stderr.(*os.File)
+	if !ok || c.quiet || c.verbose > 1 || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	return &progress{file: f}
+}
+
+func (p *progress) show(s generator.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return
+	}
+	p.shown = true
+	width, _, err := term.GetSize(int(p.file.Fd()))
+	if err != nil || width < 20 {
+		width = 80
+	}
+	text := progressLine(s)
+	fmt.Fprintf(p.file, "\r\x1b[K%s", text[:min(len(text), width-1)])
+}
+
+// clear removes the line. It does nothing if p is nil.
+func (p *progress) clear() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done = true
+	if p.shown {
+		fmt.Fprint(p.file, "\r\x1b[K")
+	}
+}
+
+func progressLine(s generator.Progress) string {
+	files := humanize.Comma(s.Files)
+	if s.TotalFiles > 0 {
+		files += " of " + humanize.Comma(s.TotalFiles)
+	}
+	line := files + " files"
+	if s.ReadBytes > 0 {
+		rate := float64(s.ReadBytes) / max(s.Elapsed.Seconds(), 0.001)
+		line += fmt.Sprintf(", %s read, %s/s", humanize.Bytes(uint64(s.ReadBytes)), humanize.Bytes(uint64(rate)))
+	}
+	if left, ok := timeLeft(s); ok {
+		line += ", " + left + " left"
+	}
+	return line
+}
+
+// timeLeft guesses from the files that are left, once there is something to
+// guess from.
+func timeLeft(s generator.Progress) (string, bool) {
+	if s.TotalFiles == 0 || s.Files == 0 || s.Files > s.TotalFiles || s.Elapsed < time.Second {
+		return "", false
+	}
+	left := time.Duration(float64(s.Elapsed) / float64(s.Files) * float64(s.TotalFiles-s.Files)).Round(time.Second)
+	if left < time.Minute {
+		return strconv.Itoa(int(left.Seconds())) + " s", true
+	}
+	return left.String(), true
+}

@@ -1,0 +1,318 @@
+package generator
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/snapshot"
+)
+
+// events gathers the changes of a run, in the order of URIs, before it is known
+// when they are published. They are cut where one Change List could not hold
+// more; each chunk is then published with a time of its own.
+type events struct {
+	stage  *stage
+	limits limits
+	room   int64 // for entries in one list, in bytes
+	file   *document
+	chunks []chunk
+	total  int
+	buf    []byte
+}
+
+// chunk is a run of events that go into one Change List.
+type chunk struct {
+	start, end int64 // in the staged file
+	entries    int
+	bytes      int64 // as they will be published
+}
+
+// datetimeBytes is what the time of an event adds to its entry.
+const datetimeBytes = int64(len(` datetime="2006-01-02T15:04:05Z"`))
+
+func newEvents(st *stage, l layout.Layout, lim limits) (*events, error) {
+	some := time.Unix(0, 0)
+	head := changeListHead(l, true, some, some)
+	b, err := resourcesync.AppendHead(nil, &head)
+	if err != nil {
+		return nil, err
+	}
+	b = resourcesync.AppendFoot(b, false)
+	return &events{stage: st, limits: lim, room: lim.bytes - int64(len(b))}, nil
+}
+
+// changeListHead returns the properties of a Change List, which is closed if
+// until is not zero.
+func changeListHead(l layout.Layout, indexed bool, from, until time.Time) resourcesync.Document {
+	d := resourcesync.Document{
+		Metadata: resourcesync.Metadata{Capability: resourcesync.ChangeList, From: from, Until: until},
+		Links:    []resourcesync.Link{{Rel: resourcesync.RelUp, Href: l.CapabilityList().URI}},
+	}
+	if indexed {
+		d.Links = append(d.Links, resourcesync.Link{Rel: resourcesync.RelIndex, Href: l.ChangeList().URI})
+	}
+	return d
+}
+
+// add takes a change. Of a deleted resource, only the URI is said.
+func (e *events) add(f *finding) error {
+	if f.Type == "" {
+		return nil
+	}
+	entry := f.entry
+	entry.Metadata.Change = f.Type
+	var err error
+	if e.buf, err = resourcesync.AppendEntry(e.buf[:0], false, &entry); err != nil {
+		return err
+	}
+	if e.file == nil {
+		if e.file, err = e.stage.create(); err != nil {
+			return err
+		}
+	}
+	c := e.chunk(int64(len(e.buf)) + datetimeBytes)
+	c.entries++
+	c.bytes += int64(len(e.buf)) + datetimeBytes
+	c.end += int64(len(e.buf))
+	e.total++
+	_, err = e.file.Write(e.buf)
+	return err
+}
+
+// chunk returns the chunk that an event of so many bytes belongs to.
+func (e *events) chunk(size int64) *chunk {
+	if n := len(e.chunks); n > 0 {
+		c := &e.chunks[n-1]
+		if c.entries < e.limits.entries && c.bytes+size <= e.room {
+			return c
+		}
+		e.chunks = append(e.chunks, chunk{start: c.end, end: c.end})
+	} else {
+		e.chunks = append(e.chunks, chunk{})
+	}
+	return &e.chunks[len(e.chunks)-1]
+}
+
+// finish ends the gathering.
+func (e *events) finish() error {
+	if e.file == nil {
+		return nil
+	}
+	return e.file.close()
+}
+
+// toWrite is how many bytes the events take in their lists.
+func (e *events) toWrite() (n int64) {
+	for _, c := range e.chunks {
+		n += c.bytes
+	}
+	return n
+}
+
+// each calls fn for the events of a chunk.
+func (e *events) each(c chunk, fn func(*resourcesync.Entry) error) error {
+	f, err := e.stage.tx.OpenStaged(e.file.name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head, err := resourcesync.AppendHead(nil, &resourcesync.Document{})
+	if err != nil {
+		return err
+	}
+	d := resourcesync.NewDecoder(io.MultiReader(
+		strings.NewReader(string(head)),
+		io.NewSectionReader(f, c.start, c.end-c.start),
+		strings.NewReader(string(resourcesync.AppendFoot(nil, false))),
+	), resourcesync.Limits{})
+	for {
+		entry, err := d.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading the staged changes again: %w", err)
+		}
+		if err := fn(entry); err != nil {
+			return err
+		}
+	}
+}
+
+// changeLists writes the Change Lists that a run changes or adds.
+type changeLists struct {
+	stage  *stage
+	layout layout.Layout
+	events *events
+	last   *snapshot.Snapshot
+}
+
+// first stages the empty open list with which a publication begins.
+func (c *changeLists) first(at time.Time) error {
+	head := changeListHead(c.layout, false, at, time.Time{})
+	return c.stage.putDocument(c.layout.ChangeList(), &head, nil)
+}
+
+// write stages what the events change. The last chunk is published at the time
+// at, those before it a second earlier each.
+func (c *changeLists) write(at time.Time) error {
+	open, err := c.last.OpenList()
+	if err != nil {
+		return err
+	}
+	chunks := c.events.chunks
+	if len(chunks) == 1 && c.fits(open, &chunks[0]) {
+		return c.extend(open, at)
+	}
+	return c.rotate(open, at)
+}
+
+// fits reports whether the open list can take a chunk, also once it has been
+// given what a closed list under an Index needs.
+func (c *changeLists) fits(open *snapshot.OpenList, k *chunk) bool {
+	return open.Entries+k.entries <= c.events.limits.entries && open.Bytes+k.bytes <= c.events.room
+}
+
+// indexed reports whether the lists are under an Index already.
+func (c *changeLists) indexed() bool {
+	return c.last.Changes[0].Path != c.layout.ChangeList().Path
+}
+
+// extend appends the events to the open list.
+func (c *changeLists) extend(open *snapshot.OpenList, at time.Time) error {
+	head := changeListHead(c.layout, c.indexed(), open.From, time.Time{})
+	doc, err := c.list(&head, open, &c.events.chunks[0], at)
+	if err != nil {
+		return err
+	}
+	return c.stage.put(doc, open.Ref, false)
+}
+
+// rotate closes the open list, unless it is empty, and begins as many as the
+// events need. Each begins when the one before ends.
+func (c *changeLists) rotate(open *snapshot.OpenList, at time.Time) error {
+	closed := append([]snapshot.ChangeList(nil), c.last.Changes[:len(c.last.Changes)-1]...)
+	from := open.From
+	var old *document
+	if open.Entries > 0 {
+		list := snapshot.ChangeList{Ref: c.layout.ChangeListFrom(open.From), From: open.From, Until: c.last.Last}
+		doc, err := c.closedList(&list, open, nil, time.Time{})
+		if err != nil {
+			return err
+		}
+		old, from = doc, list.Until
+		closed = append(closed, list)
+	}
+	chunks := c.events.chunks
+	for i := range chunks {
+		list := snapshot.ChangeList{Ref: c.layout.ChangeListFrom(from), From: from}
+		datetime := at.Add(-time.Duration(len(chunks)-1-i) * time.Second)
+		if i == len(chunks)-1 {
+			if err := c.openList(list, &chunks[i], datetime); err != nil {
+				return err
+			}
+			closed = append(closed, list)
+			break
+		}
+		list.Until = datetime
+		doc, err := c.closedList(&list, nil, &chunks[i], datetime)
+		if err != nil {
+			return err
+		}
+		if err := c.stage.put(doc, list.Ref, true); err != nil {
+			return err
+		}
+		closed = append(closed, list)
+		from = datetime
+	}
+	if old != nil {
+		if err := c.stage.put(old, c.layout.ChangeListFrom(open.From), true); err != nil {
+			return err
+		}
+	}
+	return c.index(closed)
+}
+
+// closedList stages a list with its end, and completes what the Index says of
+// it.
+func (c *changeLists) closedList(list *snapshot.ChangeList, open *snapshot.OpenList, k *chunk, datetime time.Time) (*document, error) {
+	head := changeListHead(c.layout, true, list.From, list.Until)
+	doc, err := c.list(&head, open, k, datetime)
+	if err != nil {
+		return nil, err
+	}
+	if err := doc.sync(); err != nil {
+		return nil, err
+	}
+	list.Hash, list.Length = doc.hash(), doc.length
+	return doc, nil
+}
+
+func (c *changeLists) openList(list snapshot.ChangeList, k *chunk, datetime time.Time) error {
+	head := changeListHead(c.layout, true, list.From, time.Time{})
+	doc, err := c.list(&head, nil, k, datetime)
+	if err != nil {
+		return err
+	}
+	return c.stage.put(doc, list.Ref, false)
+}
+
+// list stages a Change List with the entries of an old one, of a chunk, or both.
+func (c *changeLists) list(head *resourcesync.Document, open *snapshot.OpenList, k *chunk, datetime time.Time) (*document, error) {
+	doc, err := c.stage.create()
+	if err != nil {
+		return nil, err
+	}
+	buf, err := resourcesync.AppendHead(nil, head)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := doc.Write(buf); err != nil {
+		return nil, err
+	}
+	write := func(e *resourcesync.Entry) error {
+		var err error
+		if buf, err = resourcesync.AppendEntry(buf[:0], false, e); err != nil {
+			return err
+		}
+		_, err = doc.Write(buf)
+		return err
+	}
+	if open != nil {
+		if err := c.last.EachChange(open.ChangeList, write); err != nil {
+			return nil, err
+		}
+	}
+	if k != nil {
+		err := c.events.each(*k, func(e *resourcesync.Entry) error {
+			e.Metadata.DateTime = datetime
+			return write(e)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return doc, doc.endEntries()
+}
+
+// index stages the Change List Index.
+func (c *changeLists) index(lists []snapshot.ChangeList) error {
+	if len(lists) > c.events.limits.entries {
+		return fmt.Errorf("%d Change Lists are more than one Index can hold (%d)", len(lists), c.events.limits.entries)
+	}
+	head := changeListHead(c.layout, false, lists[0].From, time.Time{})
+	head.Index = true
+	entries := make([]resourcesync.Entry, len(lists))
+	for i, l := range lists {
+		entries[i] = resourcesync.Entry{Loc: l.URI, Metadata: resourcesync.Metadata{From: l.From, Until: l.Until}}
+		if !l.Until.IsZero() {
+			entries[i].Metadata.Hash = l.Hash
+			entries[i].Metadata.SetLength(l.Length)
+		}
+	}
+	return c.stage.putDocument(c.layout.ChangeList(), &head, entries)
+}

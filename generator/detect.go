@@ -1,0 +1,319 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/scanner"
+	"github.com/wellspring-sync/wellspring/snapshot"
+)
+
+// racy is how long after its last modification a file can be modified again
+// without a change of its modification second, with the coarsest clocks.
+const racy = 2 * time.Second
+
+// candidate is a resource before and now, with what can be said of it without
+// reading the file.
+type candidate struct {
+	snapshot.Pair[scanner.File]
+	read      bool
+	want      hashing.Set
+	notBefore time.Time
+	known     *cached // what the cache says instead
+}
+
+// finding is a resource that the run has made up its mind about.
+type finding struct {
+	Change
+	// entry is what the Resource List says of it from now on; for a deleted
+	// resource, just its URI.
+	entry resourcesync.Entry
+	// before is its published entry, if there is one and it stays the same.
+	before *snapshot.Previous
+	size   int64
+	read   bool
+}
+
+// detector finds out what changed. Its methods are the steps of one stream.
+type detector struct {
+	o     *Options
+	at    time.Time // of this run, as far as is known by now
+	wall  func() time.Time
+	last  time.Time // of the Resource List, or zero
+	cache *cacheReader
+	// remember is told of each file that the next run could not settle by its
+	// times, and what is known of it.
+	remember func(*cached)
+	// next is from when on a file counts as unsettled for the next run.
+	next    time.Time
+	clamped int // modification times in the future, or out of range
+	reserve reserved
+	tree    scanner.Tree
+}
+
+// candidates looks at each pair and decides whether the file has to be read.
+func (d *detector) candidates(pairs iter.Seq2[snapshot.Pair[scanner.File], error]) iter.Seq2[candidate, error] {
+	return func(yield func(candidate, error) bool) {
+		for p, err := range pairs {
+			if err == nil && p.HasAfter {
+				err = d.reserve.check(&p.After)
+			}
+			if err != nil {
+				yield(candidate{}, err)
+				return
+			}
+			if !yield(d.candidate(p), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (d *detector) candidate(p snapshot.Pair[scanner.File]) candidate {
+	c := candidate{Pair: p}
+	if !p.HasAfter {
+		return c
+	}
+	ahead := d.aheadOfClock(p.After.ModTime)
+	if !ahead && d.isSettled(&p) {
+		return c
+	}
+	c.want = d.o.Hash.With(hashing.Of(p.Before.Metadata.Hash))
+	if known := d.cache.lookup(p.After.URI); !ahead && !d.o.Checksum &&
+		known != nil && known.matches(&p.After) && known.has(c.want) {
+		copied := *known
+		c.known = &copied
+		return c
+	}
+	c.read = true
+	if ahead {
+		c.notBefore = p.After.ModTime.Truncate(time.Second).Add(time.Second)
+	}
+	return c
+}
+
+// isSettled is the quick check: length and modification second are as they were
+// published, and the file has not been touched since then.
+func (d *detector) isSettled(p *snapshot.Pair[scanner.File]) bool {
+	md := &p.Before.Metadata
+	if d.o.Checksum || !p.HasBefore || !md.HasLength || md.Length != p.After.Size ||
+		!p.Before.LastModified.Equal(p.After.ModTime.Truncate(time.Second)) ||
+		!p.After.ModTime.Add(racy).Before(d.last) {
+		return false
+	}
+	return d.hasDigests(md.Hash)
+}
+
+// hasDigests reports whether the digests that are wanted are published. In most
+// runs they are the very ones.
+func (d *detector) hasDigests(h resourcesync.Hash) bool {
+	if len(d.o.Hash) == 1 {
+		name, digest, _ := strings.Cut(string(h), ":")
+		if name == string(d.o.Hash[0]) && !strings.ContainsAny(digest, " \t\n") {
+			return true
+		}
+	}
+	_, ok := d.o.Hash.Select(h)
+	return ok
+}
+
+// aheadOfClock reports whether the publication's time is so far ahead of the
+// clock that the quick check of the next run would trust a file which can still
+// be modified within the second that it will be published with.
+func (d *detector) aheadOfClock(modified time.Time) bool {
+	wall := d.wall()
+	return modified.Add(racy).Before(d.at) &&
+		!modified.After(wall) && modified.Truncate(time.Second).Add(time.Second).After(wall)
+}
+
+// job is what the pool asks of each candidate.
+func (d *detector) job(c *candidate) (hashing.Job, bool) {
+	if !c.read {
+		return hashing.Job{}, false
+	}
+	return hashing.Job{Path: c.After.Real, Name: c.After.Path, Want: c.want, NotBefore: c.notBefore}, true
+}
+
+// findings makes up its mind about each resource. A file that vanished since it
+// was listed was not there.
+func (d *detector) findings(ctx context.Context, results iter.Seq2[hashing.Result[candidate], error]) iter.Seq2[*finding, error] {
+	return func(yield func(*finding, error) bool) {
+		for r, err := range results {
+			var f *finding
+			if err == nil {
+				f, err = d.finding(&r)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if f != nil && !yield(f, nil) {
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			yield(nil, context.Cause(ctx))
+		}
+	}
+}
+
+func (d *detector) finding(r *hashing.Result[candidate]) (*finding, error) {
+	c := &r.Item
+	switch {
+	case !c.HasAfter:
+		return deleted(&c.Before, "not there any more"), nil
+	case r.Err != nil:
+		return d.unread(c, r.Err)
+	case r.Read:
+		return d.fromBytes(c, &cached{
+			uri: c.After.URI, stat: scanner.StatOf(r.Fingerprint.State), began: r.Fingerprint.Began,
+			hash: r.Fingerprint.Hash, typ: r.Fingerprint.Type,
+		}, true)
+	case c.known != nil:
+		return d.fromBytes(c, c.known, false)
+	}
+	return d.unchanged(c, "length and time"), nil
+}
+
+func deleted(before *snapshot.Previous, reason string) *finding {
+	return &finding{
+		Change: Change{Type: resourcesync.Deleted, Reason: reason, URI: before.Loc},
+		entry:  resourcesync.Entry{Loc: before.Loc},
+	}
+}
+
+// unread deals with a file that could not be read. It is not deleted unless it
+// is really gone.
+func (d *detector) unread(c *candidate, err error) (*finding, error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, again := d.tree.Lstat(c.After.Real); errors.Is(again, fs.ErrNotExist) {
+			d.o.Log.Info("vanished while the run was going on", "path", c.After.Path)
+			if !c.HasBefore {
+				return nil, nil
+			}
+			return deleted(&c.Before, "vanished"), nil
+		}
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return nil, fmt.Errorf("reading %q: %w", c.After.Path, err)
+}
+
+// unchanged keeps what was published, but for metadata that follows from other
+// things than the bytes.
+func (d *detector) unchanged(c *candidate, reason string) *finding {
+	f := &finding{
+		Change: Change{Reason: reason, Path: c.After.Path, URI: c.After.URI},
+		entry: resourcesync.Entry{
+			Loc:          c.After.URI,
+			LastModified: c.Before.LastModified,
+			Metadata:     resourcesync.Metadata{Hash: c.Before.Metadata.Hash, Type: c.Before.Metadata.Type},
+		},
+		before: &c.Before,
+		size:   c.After.Size,
+	}
+	f.entry.Metadata.SetLength(c.After.Size)
+	f.entry.Metadata.Hash = d.publishedHash(c.Before.Metadata.Hash)
+	if t := hashing.ByExtension(c.After.Path); t != "" {
+		f.entry.Metadata.Type = t
+	}
+	return f
+}
+
+// publishedHash returns the digests that are to be published out of those that
+// are known.
+func (d *detector) publishedHash(known resourcesync.Hash) resourcesync.Hash {
+	if len(d.o.Hash) == 1 && strings.HasPrefix(string(known), string(d.o.Hash[0])+":") && !strings.ContainsRune(string(known), ' ') {
+		return known
+	}
+	h, _ := d.o.Hash.Select(known)
+	return h
+}
+
+// fromBytes compares digests, which is what decides.
+func (d *detector) fromBytes(c *candidate, now *cached, read bool) (*finding, error) {
+	modified := d.lastModified(now.stat.ModTime)
+	if !modified.Equal(now.stat.ModTime.Truncate(time.Second)) || !now.stat.ModTime.Add(racy).Before(d.next) ||
+		c.HasBefore && !c.Before.LastModified.Equal(modified) {
+		d.remember(now)
+	}
+	f := &finding{
+		Change: Change{Type: resourcesync.Created, Reason: "new", Path: c.After.Path, URI: c.After.URI},
+		size:   now.stat.Size,
+		read:   read,
+	}
+	if c.HasBefore {
+		if f.Type, f.Reason = compare(&c.Before.Metadata, now); f.Type == "" {
+			f.before = &c.Before
+			modified = c.Before.LastModified
+		}
+	}
+	f.entry = resourcesync.Entry{Loc: c.After.URI, LastModified: modified}
+	f.entry.Metadata.Hash = d.publishedHash(now.hash)
+	f.entry.Metadata.SetLength(now.stat.Size)
+	f.entry.Metadata.Type = now.typ
+	return f, nil
+}
+
+// compare says whether the bytes are other than those that were published.
+func compare(before *resourcesync.Metadata, now *cached) (resourcesync.ChangeType, string) {
+	switch {
+	case !before.HasLength || before.Length != now.stat.Size:
+		return resourcesync.Updated, "length"
+	case !hashing.Agree(before.Hash, now.hash):
+		return resourcesync.Updated, "digest"
+	}
+	return "", "same bytes"
+}
+
+// lastModified is a file's own modification time, as it is published: in whole
+// seconds, not in the future, and within the years that can be written.
+func (d *detector) lastModified(t time.Time) time.Time {
+	t = t.UTC().Truncate(time.Second)
+	switch {
+	case t.After(d.at):
+		d.clamped++
+		return d.at
+	case t.Year() < 0:
+		d.clamped++
+		return time.Time{}
+	}
+	return t
+}
+
+// same reports whether a finding leaves the published entry as it is.
+func (f *finding) same() bool {
+	b := f.before
+	return b != nil && b.Position.Canonical && len(b.Links) == 0 && b.ChangeFreq == "" &&
+		b.LastModified.Equal(f.entry.LastModified) && b.Metadata == f.entry.Metadata
+}
+
+// reserved are the URIs of the publication, which no resource may have.
+type reserved struct {
+	exact    map[string]bool
+	prefixes []string
+}
+
+func (r *reserved) check(f *scanner.File) error {
+	taken := r.exact[f.URI]
+	for _, p := range r.prefixes {
+		taken = taken || strings.HasPrefix(f.URI, p)
+	}
+	if !taken {
+		return nil
+	}
+	return &Refusal{Why: fmt.Sprintf("the file %q has the URI %s, which is one of the publication's own: "+
+		"leave it out with --exclude, or choose another --folder", f.Path, f.URI)}
+}

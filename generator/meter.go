@@ -1,0 +1,51 @@
+package generator
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// meter tells how far a run is, from time to time.
+type meter struct {
+	tell                func(Progress)
+	files, bytes, total atomic.Int64
+}
+
+const tellEvery = 200 * time.Millisecond
+
+func newMeter(tell func(Progress)) *meter { return &meter{tell: tell} }
+
+func (m *meter) file()      { m.files.Add(1) }
+func (m *meter) read(n int) { m.bytes.Add(int64(n)) }
+
+// start begins to tell, and to count what there is to do, if anybody listens.
+// The function it returns ends both.
+func (m *meter) start(ctx context.Context, count func(context.Context) int64) (stop func()) {
+	if m.tell == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	began := time.Now()
+	var wait sync.WaitGroup
+	wait.Go(func() { m.total.Store(count(ctx)) })
+	wait.Go(func() {
+		tick := time.NewTicker(tellEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				m.tell(Progress{
+					Files: m.files.Load(), ReadBytes: m.bytes.Load(), TotalFiles: m.total.Load(), Elapsed: time.Since(began),
+				})
+			}
+		}
+	})
+	return func() {
+		cancel()
+		wait.Wait()
+	}
+}

@@ -1,0 +1,171 @@
+// Package generator turns a directory into a ResourceSync Source: it lists the
+// source, compares it with the last publication, reads what may have changed,
+// writes the documents that say so, and commits them. It alone knows all the
+// stages.
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/scanner"
+)
+
+// Options say what is published, and how. Source and Identity.BaseURL must be
+// given; the zero value of the rest works.
+type Options struct {
+	Source string // a directory
+	// Out is where the publication is written; by default the source itself.
+	Out      string
+	Identity layout.Identity
+	Rules    scanner.Rules
+	// SkipSymlinks leaves out symbolic links, even those that stay inside the
+	// source.
+	SkipSymlinks bool
+	// Hash are the digests to publish; by default SHA-256.
+	Hash hashing.Set
+	// Checksum reads every file, whatever its length and times say.
+	Checksum bool
+	// Cache is the file of the stat cache; no cache is used if it is empty.
+	Cache string
+	// Jobs is how many files are read at the same time; by default one for
+	// each processor.
+	Jobs int
+	// Now is the clock; by default that of the system.
+	Now func() time.Time
+	// FixedClock says that Now is not the system's, so that it may lie in the
+	// past.
+	FixedClock bool
+	// DryRun finds out what would be published, and writes nothing.
+	DryRun bool
+
+	// AllowEmpty publishes a source without any files.
+	AllowEmpty bool
+	// MaxDelete is how many deletions one run may publish.
+	MaxDelete Limit
+	// Rebase starts a new publication in place of one that cannot be continued.
+	Rebase bool
+	// AcceptClock goes on although the clock is a day or more behind the last
+	// publication.
+	AcceptClock bool
+	// LockTimeout is how long to wait for another run to end.
+	LockTimeout time.Duration
+	// Grace is how long files that no document names any more are kept for
+	// readers of older documents; by default 24 hours. A negative value keeps
+	// them for one publication only.
+	Grace time.Duration
+
+	// Release names the program in the record.
+	Release string
+	// Log may be nil.
+	Log *slog.Logger
+	// Progress may be nil. It is told every now and then how far the run is.
+	Progress func(Progress)
+	// OnChange may be nil. It is told of each change, in the order of URIs.
+	OnChange func(Change)
+
+	// limits are for tests, which have smaller lists.
+	limits limits
+}
+
+// limits bound the documents.
+type limits struct {
+	entries   int
+	bytes     int64
+	manyParts int // resources from which on parts are joined
+}
+
+// DefaultGrace outlasts the time for which caches usually keep a document.
+const DefaultGrace = 24 * time.Hour
+
+// manyResources is where parts of 4,096 resources would become too many for one
+// Index.
+const manyResources = 100_000_000
+
+func (o *Options) applyDefaults() {
+	if o.Out == "" {
+		o.Out = o.Source
+	}
+	if len(o.Hash) == 0 {
+		o.Hash = hashing.Set{hashing.SHA256}
+	}
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.GOMAXPROCS(0)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxDelete == (Limit{}) {
+		o.MaxDelete = DefaultMaxDelete
+	}
+	if o.Grace == 0 {
+		o.Grace = DefaultGrace
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.OnChange == nil {
+		o.OnChange = func(Change) {}
+	}
+	if o.limits == (limits{}) {
+		o.limits = limits{resourcesync.MaxEntries, resourcesync.MaxBytes, manyResources}
+	}
+}
+
+// Limit is a number of resources, or a share of those that were published.
+type Limit struct {
+	Count   int
+	Percent bool // Count is in percent; 20 resources are always allowed
+}
+
+// DefaultMaxDelete lets a source lose half of its resources in one run.
+var DefaultMaxDelete = Limit{Count: 50, Percent: true}
+
+// alwaysAllowed keeps a limit in percent from hindering small sources.
+const alwaysAllowed = 20
+
+// ParseLimit reads a number, or a number with a percent sign.
+func ParseLimit(s string) (Limit, error) {
+	digits, percent := strings.CutSuffix(s, "%")
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 0 || percent && n > 100 {
+		return Limit{}, fmt.Errorf("%q is neither a number nor a percentage", s)
+	}
+	return Limit{Count: n, Percent: percent}, nil
+}
+
+func (l Limit) String() string {
+	if l.Percent {
+		return strconv.Itoa(l.Count) + "%"
+	}
+	return strconv.Itoa(l.Count)
+}
+
+// allows reports whether n of so many may be deleted.
+func (l Limit) allows(n, of int) bool {
+	if l.Percent {
+		return n <= alwaysAllowed || n*100 <= of*l.Count
+	}
+	return n <= l.Count
+}
+
+// Refusal is the error of a guard: the run could go on, but would probably do
+// harm.
+type Refusal struct {
+	Why string
+	// Flag is the option that makes the run go on all the same, or empty.
+	Flag string
+}
+
+func (r *Refusal) Error() string { return r.Why }
+
+// ErrChanged says that something else changed the publication during the run.
+var ErrChanged = errors.New("the publication was changed by something else during this run")

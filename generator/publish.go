@@ -1,0 +1,293 @@
+package generator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/snapshot"
+)
+
+// publish writes the documents and commits them, if they have anything new to
+// say and no guard objects.
+func (r *run) publish(ctx context.Context) error {
+	if err := r.checkAmount(); err != nil {
+		return err
+	}
+	if r.o.DryRun {
+		r.foresee()
+		return nil
+	}
+	at, err := r.compose()
+	if err != nil {
+		return err
+	}
+	if !r.report.Wrote {
+		r.report.At = r.prev.last
+		return nil
+	}
+	if s := r.prev.snapshot; s != nil && s.Changed() {
+		return ErrChanged
+	}
+	if err := r.tx.Commit(ctx); err != nil {
+		return err
+	}
+	r.report.At = at
+	r.report.WrittenBytes = r.stage.written
+	r.report.Bodies = r.stage.bodies
+	return nil
+}
+
+// checkAmount guards against a source that is not there, or not all there.
+func (r *run) checkAmount() error {
+	found, gone := r.report.Resources, r.report.Deleted
+	if found == 0 && !r.o.AllowEmpty {
+		why := "the source has no files to publish"
+		if gone > 0 {
+			why = fmt.Sprintf("the source is empty: all %d resources would be published as deleted", gone)
+		}
+		return &Refusal{Why: why, Flag: "--allow-empty"}
+	}
+	published := found - r.report.Created + gone
+	if found > 0 && r.prev.snapshot != nil && !r.o.MaxDelete.allows(gone, published) {
+		return &Refusal{
+			Why:  fmt.Sprintf("%d of %d resources would be published as deleted, more than %s", gone, published, r.o.MaxDelete),
+			Flag: fmt.Sprintf("--max-delete=%d", gone),
+		}
+	}
+	return nil
+}
+
+// foresee says what a dry run would write.
+func (r *run) foresee() {
+	l, first := r.layout, r.prev.snapshot == nil
+	add := func(ref layout.Ref, changes bool) {
+		if changes {
+			r.report.Heads = append(r.report.Heads, ref.Path)
+		}
+	}
+	events := r.report.Events() > 0
+	add(l.ChangeList(), first || events)
+	add(l.ResourceList(), first || events || r.report.Refreshed > 0)
+	for _, d := range r.descriptions() {
+		add(d.ref, !r.isPublished(d.ref.Path, d.content))
+	}
+	if len(r.report.Heads) > 0 || r.prev.snapshot.Record == nil {
+		add(l.Record(), true)
+	}
+	r.report.Wrote = len(r.report.Heads) > 0
+	r.report.At = r.prev.last
+	if r.report.Wrote {
+		r.report.At = r.at(1)
+	}
+}
+
+// compose stages all documents in the order of the commit, and returns the time
+// of the publication.
+func (r *run) compose() (time.Time, error) {
+	at := r.at(len(r.events.chunks))
+	completed := r.o.Now().UTC().Truncate(time.Second)
+	if completed.Before(at) {
+		completed = at
+	}
+	if err := r.checkSpace(); err != nil {
+		return at, err
+	}
+	if err := r.composeLists(at, completed); err != nil {
+		return at, err
+	}
+	for _, d := range r.descriptions() {
+		if r.isPublished(d.ref.Path, d.content) {
+			continue
+		}
+		if err := r.stage.putBytes(d.ref, d.content); err != nil {
+			return at, err
+		}
+	}
+	first := r.prev.snapshot == nil
+	if len(r.stage.heads) == 0 && !first && r.prev.snapshot.Record != nil {
+		return at, nil
+	}
+	r.report.Wrote = true
+	return at, r.composeRecord(at)
+}
+
+func (r *run) composeLists(at, completed time.Time) error {
+	writeList := !r.list.unchanged()
+	if writeList {
+		if err := r.list.writeBodies(r.layout, at, completed); err != nil {
+			return err
+		}
+	}
+	changes := changeLists{stage: r.stage, layout: r.layout, events: r.events, last: r.prev.snapshot}
+	var err error
+	switch {
+	case r.prev.snapshot == nil:
+		err = changes.first(at)
+	case r.events.total > 0:
+		err = changes.write(at)
+	}
+	if err != nil || !writeList {
+		return err
+	}
+	return r.list.writeHead(r.layout, at, completed)
+}
+
+// description is one of the documents that lead to the others.
+type description struct {
+	ref     layout.Ref
+	content []byte
+}
+
+func (r *run) descriptions() []description {
+	l := r.layout
+	capability := func(ref layout.Ref, c resourcesync.Capability) resourcesync.Entry {
+		return resourcesync.Entry{Loc: ref.URI, Metadata: resourcesync.Metadata{Capability: c}}
+	}
+	list := &resourcesync.Document{
+		Metadata: resourcesync.Metadata{Capability: resourcesync.CapabilityList},
+		Links:    []resourcesync.Link{{Rel: resourcesync.RelUp, Href: l.SourceDescription().URI}},
+	}
+	source := &resourcesync.Document{Metadata: resourcesync.Metadata{Capability: resourcesync.Description}}
+	return []description{
+		{l.CapabilityList(), mustMarshal(list,
+			capability(l.ResourceList(), resourcesync.ResourceList),
+			capability(l.ChangeList(), resourcesync.ChangeList))},
+		{l.SourceDescription(), mustMarshal(source, capability(l.CapabilityList(), resourcesync.CapabilityList))},
+	}
+}
+
+// mustMarshal is for documents that are made of nothing but checked URIs.
+func mustMarshal(d *resourcesync.Document, entries ...resourcesync.Entry) []byte {
+	b, err := resourcesync.Marshal(d, entries)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func (r *run) isPublished(path string, content []byte) bool {
+	b, err := fs.ReadFile(r.out, path)
+	return err == nil && bytes.Equal(b, content)
+}
+
+// composeRecord stages the record and plans what is swept.
+func (r *run) composeRecord(at time.Time) error {
+	record := &snapshot.Record{Format: snapshot.RecordFormat, Release: r.o.Release, Identity: r.layout.Identity, At: at}
+	var err error
+	if record.Heads, err = r.heads(); err != nil {
+		return err
+	}
+	record.Retired = r.retire(at)
+	b, err := record.Marshal()
+	if err != nil {
+		return err
+	}
+	for _, h := range r.stage.heads {
+		r.report.Heads = append(r.report.Heads, h.Path)
+	}
+	if err := r.stage.putBytes(r.layout.Record(), b); err != nil {
+		return err
+	}
+	r.report.Heads = append(r.report.Heads, r.layout.Record().Path)
+	return nil
+}
+
+// heads returns the heads of the publication as it will be: those that are
+// staged, and those that stay.
+func (r *run) heads() ([]snapshot.Head, error) {
+	heads := append([]snapshot.Head(nil), r.stage.heads...)
+	have := map[string]bool{}
+	for _, h := range heads {
+		have[h.Path] = true
+	}
+	l := r.layout
+	paths := []string{l.ChangeList().Path, l.ResourceList().Path, l.CapabilityList().Path, l.SourceDescription().Path}
+	if s := r.prev.snapshot; s != nil && r.events.total == 0 {
+		paths = append(paths, s.Changes[len(s.Changes)-1].Path)
+	}
+	for _, path := range paths {
+		if have[path] {
+			continue
+		}
+		have[path] = true
+		h, err := snapshot.HeadOf(r.out, path)
+		if err != nil {
+			return nil, fmt.Errorf("looking at %s: %w", path, err)
+		}
+		heads = append(heads, h)
+	}
+	return heads, nil
+}
+
+// retire returns the bodies that are kept although nothing names them any more,
+// and plans to remove those that were kept for long enough.
+func (r *run) retire(at time.Time) []snapshot.Retired {
+	needed := r.stage.paths()
+	var kept []snapshot.Retired
+	for _, b := range r.prev.retired {
+		switch {
+		case needed[b.Path]:
+		case at.Sub(b.Since) >= r.o.Grace:
+			r.tx.Remove(b.Path)
+			r.report.Swept++
+		default:
+			kept = append(kept, b)
+		}
+	}
+	for _, path := range r.obsolete() {
+		if !needed[path] {
+			kept = append(kept, snapshot.Retired{Path: path, Since: at})
+		}
+	}
+	return kept
+}
+
+// obsolete returns the bodies of the last publication that this one does not
+// name.
+func (r *run) obsolete() []string {
+	s := r.prev.snapshot
+	if s == nil {
+		return r.prev.obsolete
+	}
+	if !s.Indexed || r.list.reused == nil {
+		return nil
+	}
+	var paths []string
+	for _, part := range s.Parts {
+		if !r.list.reused[part.Path] {
+			paths = append(paths, part.Path)
+		} else {
+			r.report.Reused++
+		}
+	}
+	return paths
+}
+
+// checkSpace makes sure that what has to be written in addition to the staged
+// pieces has room.
+func (r *run) checkSpace() error {
+	free, err := publish.Free(r.tx.Root())
+	if err != nil {
+		if !errors.Is(err, errors.ErrUnsupported) {
+			r.o.Log.Info("could not find out how much space is free", "error", err)
+		}
+		return nil
+	}
+	need := r.list.toWrite() + r.events.toWrite()
+	if s := r.prev.snapshot; s != nil && r.events.total > 0 {
+		if info, err := fs.Stat(r.out, s.Changes[len(s.Changes)-1].Path); err == nil {
+			need += info.Size()
+		}
+	}
+	if need <= free {
+		return nil
+	}
+	return &Refusal{Why: fmt.Sprintf("too little space in the output directory: %d bytes are needed, %d are free", need, free)}
+}

@@ -1,0 +1,354 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/scanner"
+	"github.com/wellspring-sync/wellspring/snapshot"
+)
+
+// Run publishes the source, or goes on with the publication that is there. It
+// returns a *[Refusal] where a guard stopped it, an error that is
+// publish.ErrLocked or ErrChanged where another run was in the way, and other
+// errors for what failed. After an error nothing has changed, unless it is a
+// *publish.IncompleteError.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	o.applyDefaults()
+	l, err := layout.New(o.Identity)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{o: o, layout: l, began: time.Now()}
+	r.report.LeftOut = map[scanner.Reason]int{}
+	r.report.SourceDescription = l.SourceDescription().URI
+	if err := r.do(ctx); err != nil {
+		return nil, err
+	}
+	r.report.Took = time.Since(r.began)
+	return &r.report, nil
+}
+
+// run is the state of one run.
+type run struct {
+	o      Options
+	layout layout.Layout
+	began  time.Time
+	report Report
+
+	source *os.Root
+	tree   scanner.Tree
+	tx     *publish.Tx // nil in a dry run
+	out    fs.FS
+	prev   previous
+
+	now    time.Time // when the run began, by its clock, in whole seconds
+	stage  *stage
+	list   *resourceList
+	events *events
+	meter  *meter
+	cache  *cacheWriter // nil if none is written
+}
+
+func (r *run) do(ctx context.Context) error {
+	closeAll, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	if err := r.readPrevious(); err != nil {
+		return err
+	}
+	if err := r.checkClock(); err != nil {
+		return err
+	}
+	if err := r.survey(ctx); err != nil {
+		r.cache.abandon()
+		return err
+	}
+	if err := r.publish(ctx); err != nil {
+		r.cache.abandon()
+		return err
+	}
+	r.keepCache()
+	return nil
+}
+
+// open opens the source, and locks the output directory unless nothing is going
+// to be written.
+func (r *run) open(ctx context.Context) (closeAll func(), err error) {
+	if r.source, err = openSource(r.o.Source); err != nil {
+		return nil, err
+	}
+	if r.tree, err = scanner.NewTree(r.source); err != nil {
+		r.source.Close()
+		return nil, fmt.Errorf("opening the source: %w", err)
+	}
+	if r.o.DryRun {
+		if publish.Pending(r.o.Out) {
+			r.source.Close()
+			return nil, fmt.Errorf("an interrupted run left a commit in %s that the next build has to complete first", r.o.Out)
+		}
+		r.out = os.DirFS(r.o.Out)
+		return func() { r.source.Close() }, nil
+	}
+	r.tx, err = publish.Begin(ctx, r.o.Out, publish.Options{LockTimeout: r.o.LockTimeout, Log: r.o.Log})
+	if err != nil {
+		r.source.Close()
+		return nil, err
+	}
+	r.out = r.tx.Root().FS()
+	r.report.Recovered = r.tx.Recovered
+	return func() {
+		if err := r.tx.Close(); err != nil {
+			r.o.Log.Warn("cleaning up", "error", err)
+		}
+		r.source.Close()
+	}, nil
+}
+
+func openSource(dir string) (*os.Root, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the source: %w", err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("opening the source: %s is not a directory", dir)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the source: %w", err)
+	}
+	return root, nil
+}
+
+// checkClock decides on the time of the run.
+func (r *run) checkClock() error {
+	r.now = r.o.Now().UTC().Truncate(time.Second)
+	last := r.prev.last
+	if !r.o.FixedClock && !r.o.AcceptClock && !last.IsZero() && !r.now.After(last.Add(-24*time.Hour)) {
+		return &Refusal{
+			Why: fmt.Sprintf("the clock says %s, a day or more before the last publication of %s",
+				resourcesync.FormatDateTime(r.now), resourcesync.FormatDateTime(last)),
+			Flag: "--accept-clock",
+		}
+	}
+	if r.now.Before(last) {
+		r.warn("the clock (%s) is behind the last publication (%s), which is followed as if it were later",
+			resourcesync.FormatDateTime(r.now), resourcesync.FormatDateTime(last))
+	}
+	return nil
+}
+
+// at returns the time of a run whose events need so many chunks, each with a
+// second of its own: strictly later than the last publication.
+func (r *run) at(chunks int) time.Time {
+	earliest := r.prev.last.Add(time.Duration(max(chunks, 1)) * time.Second)
+	if !r.prev.last.IsZero() && earliest.After(r.now) {
+		return earliest
+	}
+	return r.now
+}
+
+func (r *run) warn(format string, args ...any) {
+	r.report.Warnings = append(r.report.Warnings, fmt.Sprintf(format, args...))
+}
+
+// survey lists the source, finds out what changed, and gathers what the
+// documents will say.
+func (r *run) survey(ctx context.Context) error {
+	if err := r.begin(); err != nil {
+		return err
+	}
+	r.meter = newMeter(r.o.Progress)
+	stop := r.meter.start(ctx, r.count)
+	defer stop()
+	d := r.detector()
+	defer d.cache.close()
+	for f, err := range r.findings(ctx, d) {
+		if err == nil {
+			err = r.take(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if d.clamped > 0 {
+		r.warn("%d files have modification times in the future, or before the year 0", d.clamped)
+	}
+	return r.finish()
+}
+
+// begin makes what gathers the findings.
+func (r *run) begin() error {
+	if r.o.DryRun {
+		return nil
+	}
+	r.stage = &stage{tx: r.tx}
+	var err error
+	if r.list, err = newResourceList(r.stage, r.layout, r.prev.snapshot, r.o.limits); err != nil {
+		return err
+	}
+	if r.events, err = newEvents(r.stage, r.layout, r.o.limits); err != nil {
+		return err
+	}
+	if r.o.Cache != "" {
+		r.cache = createCache(r.o.Cache)
+	}
+	return nil
+}
+
+func (r *run) finish() error {
+	if r.o.DryRun {
+		return nil
+	}
+	return errors.Join(r.list.finish(), r.events.finish())
+}
+
+func (r *run) detector() *detector {
+	d := &detector{
+		o: &r.o, at: r.at(1), wall: time.Now, next: r.now, cache: &cacheReader{},
+		remember: func(*cached) {}, reserve: r.reserved(), tree: r.tree,
+	}
+	if s := r.prev.snapshot; s != nil {
+		d.last, d.next = s.At, s.At
+	}
+	if r.o.Cache != "" {
+		d.cache = openCache(r.o.Cache)
+	}
+	if r.cache != nil {
+		d.remember = r.cache.add
+	}
+	return d
+}
+
+// findings joins the stages. Each arrow of the pipeline is a stream in the
+// order of URIs.
+func (r *run) findings(ctx context.Context, d *detector) iter.Seq2[*finding, error] {
+	files := ahead(ctx, func(ctx context.Context) iter.Seq2[scanner.File, error] {
+		return scanner.Scan(ctx, r.tree, r.scanOptions(r.leftOut))
+	})
+	before := func(yield func(snapshot.Previous, error) bool) {}
+	if s := r.prev.snapshot; s != nil {
+		before = ahead(ctx, s.Resources)
+	}
+	pairs := snapshot.Merge(before, files, func(f *scanner.File) string { return f.URI })
+	pool := hashing.Pool{Opener: hashing.RootOpener{Root: r.source}, Workers: r.o.Jobs, Progress: r.meter.read}
+	return d.findings(ctx, hashing.Files(ctx, pool, d.candidates(pairs), d.job))
+}
+
+func (r *run) scanOptions(leftOut func(string, scanner.Reason)) scanner.Options {
+	return scanner.Options{
+		Prefix:       r.layout.BaseURL,
+		Key:          r.layout.AppendKey,
+		Rules:        r.o.Rules,
+		SkipSymlinks: r.o.SkipSymlinks,
+		Own:          r.own(),
+		LeftOut:      leftOut,
+	}
+}
+
+// count counts the files of the source, for the progress line.
+func (r *run) count(ctx context.Context) (n int64) {
+	o := r.scanOptions(nil)
+	o.NamesOnly = true
+	for _, err := range scanner.Scan(ctx, r.tree, o) {
+		if err != nil {
+			return 0
+		}
+		n++
+	}
+	return n
+}
+
+// take counts a finding and passes it on to what writes the documents.
+func (r *run) take(f *finding) error {
+	r.meter.file()
+	if f.read {
+		r.report.Read++
+		r.report.ReadBytes += f.size
+	}
+	switch f.Type {
+	case resourcesync.Deleted:
+		r.report.Deleted++
+	case resourcesync.Created:
+		r.report.Created++
+	case resourcesync.Updated:
+		r.report.Updated++
+	default:
+		if !f.same() {
+			r.report.Refreshed++
+		}
+	}
+	if f.Type != resourcesync.Deleted {
+		r.report.Resources++
+		r.report.Bytes += f.size
+	}
+	if f.Type != "" && r.prev.snapshot != nil {
+		r.o.OnChange(f.Change)
+	}
+	if r.o.DryRun {
+		return nil
+	}
+	if r.prev.snapshot != nil {
+		if err := r.events.add(f); err != nil {
+			return err
+		}
+	}
+	return r.list.add(f)
+}
+
+// maxLinkWarnings keeps a source full of broken links from flooding the screen.
+const maxLinkWarnings = 20
+
+func (r *run) leftOut(path string, why scanner.Reason) {
+	r.report.LeftOut[why]++
+	r.o.Log.Debug("left out", "path", path, "why", why)
+	switch why {
+	case scanner.DanglingLink, scanner.OutsideLink, scanner.LoopLink:
+		if r.report.LeftOut[why] <= maxLinkWarnings {
+			r.warn("%q is left out: a %s", path, why)
+		}
+	}
+}
+
+// own returns where the publication lies, so that it is not taken for a part of
+// the source.
+func (r *run) own() []scanner.Own {
+	var own []scanner.Own
+	add := func(dir string, names ...string) {
+		if info, err := fs.Stat(r.out, dir); err == nil && info.IsDir() {
+			own = append(own, scanner.Own{Dir: info, Names: names})
+		}
+	}
+	top := []string{publish.Folder}
+	if r.layout.Folder == "." {
+		top = append(top, r.layout.Documents()...)
+	} else {
+		add(r.layout.Folder)
+	}
+	add(".", top...)
+	description := r.layout.SourceDescription().Path
+	add(path.Dir(description), path.Base(description))
+	return own
+}
+
+// keepCache makes the new cache the cache.
+func (r *run) keepCache() {
+	if r.cache == nil {
+		return
+	}
+	if err := r.cache.finish(); err != nil {
+		r.o.Log.Info("the stat cache could not be written; the next run may read more files", "error", err)
+	}
+}

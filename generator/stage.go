@@ -1,0 +1,160 @@
+package generator
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/snapshot"
+)
+
+// stage holds the files of the next publication until all of them are ready.
+// The order in which they are put is the order of the commit.
+type stage struct {
+	tx      *publish.Tx
+	files   int
+	heads   []snapshot.Head // put by this run
+	bodies  int
+	written int64
+	all     map[string]bool // paths put by this run
+}
+
+func (s *stage) paths() map[string]bool { return s.all }
+
+// document is a staged file, written from its beginning to its end.
+type document struct {
+	stage *stage
+	name  string
+	file  *os.File
+	w     *bufio.Writer
+	head  int64 // length of what stands before the entries
+
+	// Known once the document is durable.
+	durable bool
+	length  int64
+	digest  [sha256.Size]byte
+}
+
+// create begins a new staged file.
+func (s *stage) create() (*document, error) {
+	s.files++
+	name := fmt.Sprintf("%06d", s.files)
+	f, err := s.tx.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	return &document{stage: s, name: name, file: f, w: bufio.NewWriterSize(f, 64<<10)}, nil
+}
+
+func (d *document) Write(p []byte) (int, error) { return d.w.Write(p) }
+
+// endEntries writes the end of a urlset, after which only the head can change.
+// The file is closed, so that any number of documents can be ready.
+func (d *document) endEntries() error {
+	if _, err := d.Write(resourcesync.AppendFoot(nil, false)); err != nil {
+		return err
+	}
+	return d.close()
+}
+
+func (d *document) close() error {
+	err := errors.Join(d.w.Flush(), d.file.Close())
+	d.w = nil
+	return err
+}
+
+// setHead replaces the head by one of the same length.
+func (d *document) setHead(b []byte) error {
+	f, err := d.stage.tx.OpenStaged(d.name)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(b, 0)
+	return errors.Join(err, f.Close())
+}
+
+// copyEntries writes the entries, which are so many bytes, to w.
+func (d *document) copyEntries(w io.Writer, bytes int64) error {
+	f, err := d.stage.tx.OpenStaged(d.name)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, io.NewSectionReader(f, d.head, bytes))
+	return errors.Join(err, f.Close())
+}
+
+func (d *document) discard() error { return d.stage.tx.Discard(d.name) }
+
+// sync makes the document durable, and takes its length and digest.
+func (d *document) sync() error {
+	if d.durable {
+		return nil
+	}
+	f, err := d.stage.tx.OpenStaged(d.name)
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	d.length, err = io.Copy(h, f)
+	h.Sum(d.digest[:0])
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("making a staged file durable: %w", err)
+	}
+	d.durable = true
+	return nil
+}
+
+// hash returns the document's digest, once it is durable, as an Index states it.
+func (d *document) hash() resourcesync.Hash {
+	return resourcesync.Hash("sha-256:" + hex.EncodeToString(d.digest[:]))
+}
+
+// put plans to publish a staged document.
+func (s *stage) put(d *document, ref layout.Ref, body bool) error {
+	if err := d.sync(); err != nil {
+		return err
+	}
+	hexDigest := hex.EncodeToString(d.digest[:])
+	s.tx.Put(publish.Put{Staged: d.name, Path: ref.Path, Length: d.length, SHA256: hexDigest, Body: body})
+	s.written += d.length
+	if s.all == nil {
+		s.all = map[string]bool{}
+	}
+	s.all[ref.Path] = true
+	if body {
+		s.bodies++
+	} else {
+		s.heads = append(s.heads, snapshot.Head{Path: ref.Path, Length: d.length, SHA256: hexDigest})
+	}
+	return nil
+}
+
+// putDocument plans to publish a document that is small enough to be in memory.
+func (s *stage) putDocument(ref layout.Ref, doc *resourcesync.Document, entries []resourcesync.Entry) error {
+	b, err := resourcesync.Marshal(doc, entries)
+	if err != nil {
+		return err
+	}
+	return s.putBytes(ref, b)
+}
+
+func (s *stage) putBytes(ref layout.Ref, b []byte) error {
+	d, err := s.create()
+	if err != nil {
+		return err
+	}
+	if _, err := d.Write(b); err != nil {
+		return err
+	}
+	if err := d.close(); err != nil {
+		return err
+	}
+	return s.put(d, ref, false)
+}

@@ -1,0 +1,211 @@
+// Package layout names things: which URI a file has, which path and URI each
+// document of a publication has, and where a long list ends. It is pure: it
+// touches no disk and knows no clock.
+package layout
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Form is how the URIs of HTML pages are made from file names.
+type Form string
+
+// The forms of URIs.
+const (
+	// PlainURIs leaves names as they are.
+	PlainURIs Form = ""
+	// IndexURIs makes the file x/index.html the resource x/.
+	IndexURIs Form = "index"
+	// CleanURIs does that, and makes the file x/about.html the resource x/about.
+	CleanURIs Form = "clean"
+)
+
+// Identity is what all documents of a publication have in common, so that it
+// cannot change from run to run.
+type Identity struct {
+	// BaseURL is where the source is served, with a slash at the end.
+	BaseURL string `json:"base_url"`
+	// PublicationURL is where the publication is served, with a slash at the end.
+	PublicationURL string `json:"publication_url"`
+	// Folder holds all documents but the Source Description: a slash path
+	// relative to the publication, or "." for its root.
+	Folder string `json:"folder"`
+	Form   Form   `json:"uri_form,omitempty"`
+}
+
+// Ref is a document of the publication: its path, relative to the publication
+// and slash-separated, and its URI.
+type Ref struct {
+	Path string
+	URI  string
+}
+
+// Layout names the resources and documents of one publication.
+type Layout struct {
+	Identity
+}
+
+// New checks the parts of an identity and completes them: URLs get a slash at
+// the end, and an empty PublicationURL is the BaseURL.
+func New(id Identity) (Layout, error) {
+	var err error
+	if id.BaseURL, err = checkURL(id.BaseURL); err != nil {
+		return Layout{}, fmt.Errorf("the base URL %w", err)
+	}
+	if id.PublicationURL == "" {
+		id.PublicationURL = id.BaseURL
+	}
+	if id.PublicationURL, err = checkURL(id.PublicationURL); err != nil {
+		return Layout{}, fmt.Errorf("the publication URL %w", err)
+	}
+	if id.Folder, err = checkFolder(id.Folder); err != nil {
+		return Layout{}, err
+	}
+	return Layout{id}, nil
+}
+
+// checkURL returns an absolute http or https URL with a slash at its end.
+func checkURL(s string) (string, error) {
+	if s == "" {
+		return "", fmt.Errorf("is missing")
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return "", fmt.Errorf("%q is not a URL", s)
+	}
+	switch {
+	case u.Scheme == "":
+		return "", fmt.Errorf("%q has no scheme such as https:", s)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", fmt.Errorf("%q has the scheme %s, not http or https", s, u.Scheme)
+	case u.Hostname() == "":
+		return "", fmt.Errorf("%q has no host", s)
+	case u.User != nil:
+		return "", fmt.Errorf("%q has a user name in it, which everybody would see", redact(u))
+	case u.RawQuery != "" || u.ForceQuery:
+		return "", fmt.Errorf("%q has a query", s)
+	case u.Fragment != "" || strings.HasSuffix(s, "#"):
+		return "", fmt.Errorf("%q has a fragment", s)
+	}
+	return canonicalURL(u, s)
+}
+
+func redact(u *url.URL) string {
+	v := *u
+	v.User = nil
+	return v.String()
+}
+
+// canonicalURL spells scheme and host in lower case, as URIs are compared byte
+// by byte, and refuses a path that would have to be escaped or resolved.
+func canonicalURL(u *url.URL, s string) (string, error) {
+	path := u.EscapedPath()
+	for i := range len(path) {
+		if path[i] != '/' && path[i] != '%' && !isPathByte[path[i]] {
+			return "", fmt.Errorf("%q has %q in it, which has to be escaped", s, path[i])
+		}
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return "", fmt.Errorf("%q has a path with %q in it", s, segment)
+		}
+	}
+	host := strings.ToLower(u.Host)
+	for i := range len(host) {
+		if host[i] >= 0x80 || host[i] <= ' ' {
+			return "", fmt.Errorf("%q has a host that is not in ASCII (use its xn-- form)", s)
+		}
+	}
+	return u.Scheme + "://" + host + strings.TrimSuffix(path, "/") + "/", nil
+}
+
+// checkFolder returns a relative slash path whose segments are plain names.
+func checkFolder(s string) (string, error) {
+	if s == "" {
+		return "resourcesync", nil
+	}
+	clean := strings.Trim(strings.TrimPrefix(s, "./"), "/")
+	if clean == "." || s == "./" || s == "." {
+		return ".", nil
+	}
+	for segment := range strings.SplitSeq(clean, "/") {
+		if segment == "" || segment == "." || segment == ".." || strings.ContainsAny(segment, "\\:\x00") {
+			return "", fmt.Errorf("the folder %q is not a path inside the publication", s)
+		}
+		if segment == StagingFolder || segment == wellKnown {
+			return "", fmt.Errorf("the folder %q has a name that is taken", s)
+		}
+	}
+	if strings.HasPrefix(s, "/") {
+		return "", fmt.Errorf("the folder %q is not relative to the publication", s)
+	}
+	return clean, nil
+}
+
+// StagingFolder is where a run prepares its files, in the publication's root.
+const StagingFolder = ".wellspring"
+
+const wellKnown = ".well-known"
+
+// SourceDescription is where Destinations look first. See Z39.99-2017 §6.3.2.
+func (l Layout) SourceDescription() Ref { return l.ref(wellKnown + "/resourcesync") }
+
+// CapabilityList returns the Capability List. See Z39.99-2017 §9.
+func (l Layout) CapabilityList() Ref { return l.inFolder("capabilitylist.xml") }
+
+// ResourceList returns the Resource List or its Index. See Z39.99-2017 §10.
+func (l Layout) ResourceList() Ref { return l.inFolder("resourcelist.xml") }
+
+// ResourceListPart returns the part of a Resource List whose content has the
+// SHA-256 digest.
+func (l Layout) ResourceListPart(digest [32]byte) Ref {
+	return l.inFolder(fmt.Sprintf("resourcelist/%x.xml", digest[:16]))
+}
+
+// ChangeList returns the Change List or its Index. See Z39.99-2017 §12.
+func (l Layout) ChangeList() Ref { return l.inFolder("changelist.xml") }
+
+// ChangeListFrom returns the Change List, under an Index, that covers the time
+// since from.
+func (l Layout) ChangeListFrom(from time.Time) Ref {
+	return l.inFolder("changelist/" + stamp(from) + ".xml")
+}
+
+// Record returns the file that holds the publication together.
+func (l Layout) Record() Ref { return l.inFolder("publication.json") }
+
+// Documents returns the names of files and directories that a publication uses
+// in its folder.
+func (l Layout) Documents() []string {
+	return []string{
+		"capabilitylist.xml", "resourcelist.xml", "resourcelist", "changelist.xml", "changelist", "publication.json",
+	}
+}
+
+// stamp writes a time in the basic format of ISO 8601, so that names sort in
+// time and need no escaping.
+func stamp(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
+
+// PathOf returns the path of a document from its URI, and false for a URI that
+// is not below the publication's.
+func (l Layout) PathOf(uri string) (string, bool) {
+	rest, ok := strings.CutPrefix(uri, l.PublicationURL)
+	if !ok || rest == "" {
+		return "", false
+	}
+	return unescape(rest)
+}
+
+func (l Layout) inFolder(name string) Ref {
+	if l.Folder == "." {
+		return l.ref(name)
+	}
+	return l.ref(l.Folder + "/" + name)
+}
+
+func (l Layout) ref(path string) Ref {
+	return Ref{Path: path, URI: string(appendEscaped([]byte(l.PublicationURL), path))}
+}

@@ -1,0 +1,120 @@
+package publish
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// ErrLocked is wrapped by the error that says who holds the lock.
+var ErrLocked = errors.New("another run holds the lock")
+
+// owner is written into the lock file, for people.
+type owner struct {
+	PID     int       `json:"pid"`
+	Host    string    `json:"host"`
+	Started time.Time `json:"started"`
+}
+
+type lock struct{ file *flock.Flock }
+
+const retryEvery = 100 * time.Millisecond
+
+// acquire locks the lock file. As the holder removes it in the end, a lock
+// counts only if the file is still the one that has the name.
+func acquire(ctx context.Context, root *os.Root, timeout time.Duration) (*lock, error) {
+	deadline := time.Now().Add(timeout)
+	for {
+		l, err := try(root)
+		if l != nil || err != nil && !errors.Is(err, ErrLocked) {
+			return l, err
+		}
+		if err != nil && !time.Now().Before(deadline) {
+			return nil, err
+		}
+		if err == nil {
+			continue // the file went away in between
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(retryEvery):
+		}
+	}
+}
+
+// try returns a lock, or an error, or neither where it pays to try once more.
+func try(root *os.Root) (*lock, error) {
+	if err := root.Mkdir(Folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("writing to the output directory: %w", err)
+	}
+	if info, err := root.Lstat(Folder); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s in the output directory is not a directory", Folder)
+	}
+	native := filepath.Join(root.Name(), filepath.FromSlash(lockName))
+	f := flock.New(native, flock.SetPermissions(0o644), flock.SetFlag(os.O_CREATE|os.O_RDWR))
+	held, err := f.TryLock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("locking the output directory: %w", err)
+	}
+	if !held {
+		return nil, lockedBy(root)
+	}
+	if !isCurrent(root, f) {
+		f.Unlock()
+		return nil, nil
+	}
+	return &lock{f}, writeOwner(native)
+}
+
+func isCurrent(root *os.Root, f *flock.Flock) bool {
+	named, err := root.Lstat(lockName)
+	if err != nil {
+		return false
+	}
+	held, err := f.Stat()
+	return err == nil && os.SameFile(named, held)
+}
+
+func writeOwner(native string) error {
+	host, _ := os.Hostname()
+	b, err := json.Marshal(owner{PID: os.Getpid(), Host: host, Started: time.Now().UTC().Truncate(time.Second)})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(native, b, 0o644); err != nil {
+		return fmt.Errorf("writing the lock file: %w", err)
+	}
+	return nil
+}
+
+func lockedBy(root *os.Root) error {
+	var o owner
+	b, err := root.ReadFile(lockName)
+	if err != nil || json.Unmarshal(b, &o) != nil {
+		return ErrLocked
+	}
+	return fmt.Errorf("%w: process %d on %s, since %s", ErrLocked, o.PID, o.Host, o.Started.Format(time.RFC3339))
+}
+
+// release removes the lock file and its folder, unless there is still something
+// in that, and lets go of the lock.
+func (l *lock) release(root *os.Root) {
+	if runtime.GOOS == "windows" { // an open file cannot be removed
+		l.file.Unlock()
+	}
+	root.Remove(lockName)
+	root.Remove(Folder)
+	l.file.Unlock()
+}

@@ -1,0 +1,391 @@
+// Package publish puts files into place all at once, as far as readers and
+// crashes can tell. A transaction locks the directory, gathers the new files in
+// a staging folder on the same file system, writes a journal, and only then
+// moves them, in the order in which they may appear. A run that was killed
+// after its journal is completed by the next one; one that was killed before is
+// forgotten. The package knows nothing of what the files hold.
+package publish
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+)
+
+// Folder holds lock, journal and staged files while a transaction is open.
+const Folder = ".wellspring"
+
+const (
+	lockName    = Folder + "/lock"
+	stagingName = Folder + "/staging"
+	journalName = Folder + "/journal"
+	journalTemp = Folder + "/journal.tmp"
+)
+
+// IncompleteError says that a commit was decided and begun, and could not be
+// ended. What is missing stays ready for the next transaction, which ends it.
+type IncompleteError struct{ Err error }
+
+func (e *IncompleteError) Error() string {
+	return fmt.Sprintf("the commit was begun and could not be completed: %v", e.Err)
+}
+
+func (e *IncompleteError) Unwrap() error { return e.Err }
+
+// Options of a transaction.
+type Options struct {
+	// LockTimeout is how long to wait for another transaction to end.
+	LockTimeout time.Duration
+	// Log may be nil.
+	Log *slog.Logger
+}
+
+// Tx is a transaction on one directory. It is not safe for concurrent use.
+type Tx struct {
+	root      *os.Root
+	lock      *lock
+	made      bool // the directory is this transaction's own
+	committed bool
+	journal   journal
+	log       *slog.Logger
+	// Recovered is true if the transaction before was completed first.
+	Recovered bool
+
+	// step, if not nil, is told of each change of the file system before it
+	// happens. Tests stop there.
+	step func(op, path string) error
+}
+
+// journal is what a commit does, written down before it begins.
+type journal struct {
+	Format  int      `json:"format"`
+	Puts    []Put    `json:"puts"`
+	Removes []string `json:"removes,omitempty"`
+}
+
+const journalFormat = 1
+
+// Put says where a staged file goes.
+type Put struct {
+	Staged string `json:"staged"` // its name, as given to Create
+	Path   string `json:"path"`   // slash path, relative to the directory
+	Length int64  `json:"length"`
+	SHA256 string `json:"sha256"`
+	// Body is true for a file that nothing refers to before a later one is in
+	// place. Bodies that follow each other may become durable in any order.
+	Body bool `json:"body,omitempty"`
+}
+
+// Begin locks the directory, which is made if need be, and completes or forgets
+// what an earlier transaction left. It returns an error that is ErrLocked if
+// another transaction is open.
+func Begin(ctx context.Context, dir string, o Options) (*Tx, error) {
+	return begin(ctx, dir, o, nil)
+}
+
+func begin(ctx context.Context, dir string, o Options, step func(op, path string) error) (*Tx, error) {
+	t := &Tx{log: o.Log, step: step}
+	if t.log == nil {
+		t.log = slog.New(slog.DiscardHandler)
+	}
+	if err := t.open(dir); err != nil {
+		return nil, err
+	}
+	var err error
+	if t.lock, err = acquire(ctx, t.root, o.LockTimeout); err != nil {
+		t.root.Close()
+		return nil, err
+	}
+	if err := t.prepare(); err != nil {
+		if !IsIncomplete(err) {
+			err = errors.Join(err, t.Close())
+		} else {
+			t.release()
+		}
+		return nil, err
+	}
+	return t, nil
+}
+
+// IsIncomplete reports whether an error is an IncompleteError.
+func IsIncomplete(err error) bool {
+	var incomplete *IncompleteError
+	return errors.As(err, &incomplete)
+}
+
+func (t *Tx) open(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("making the output directory: %w", err)
+		}
+		t.made = true
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("opening the output directory: %w", err)
+	}
+	t.root = root
+	return nil
+}
+
+// prepare completes a commit that was begun, throws away what never came to
+// one, and makes a new staging folder.
+func (t *Tx) prepare() error {
+	if err := t.recover(); err != nil {
+		return err
+	}
+	if err := t.root.RemoveAll(stagingName); err != nil {
+		return fmt.Errorf("clearing the staging folder: %w", err)
+	}
+	if err := t.root.Mkdir(stagingName, 0o755); err != nil {
+		return fmt.Errorf("making the staging folder: %w", err)
+	}
+	return nil
+}
+
+// Pending reports whether a directory has a commit in it that was begun and not
+// completed.
+func Pending(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(journalName)))
+	return err == nil
+}
+
+// Root returns the directory, for reading what was published.
+func (t *Tx) Root() *os.Root { return t.root }
+
+// Create makes a staged file, open for reading and writing. Whoever has written
+// it calls Sync and Close.
+func (t *Tx) Create(name string) (*os.File, error) {
+	if err := t.tell("create", name); err != nil {
+		return nil, err
+	}
+	f, err := t.root.OpenFile(stagingName+"/"+name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("making a staged file: %w", err)
+	}
+	return f, nil
+}
+
+// OpenStaged opens a staged file for reading and writing.
+func (t *Tx) OpenStaged(name string) (*os.File, error) {
+	return t.root.OpenFile(stagingName+"/"+name, os.O_RDWR, 0)
+}
+
+// Discard removes a staged file that is not needed.
+func (t *Tx) Discard(name string) error { return t.root.Remove(stagingName + "/" + name) }
+
+// Put plans to move a staged file into place. The order of calls is the order
+// of the commit.
+func (t *Tx) Put(p Put) { t.journal.Puts = append(t.journal.Puts, p) }
+
+// Remove plans to remove a file, after everything was put in place. A file that
+// is not there is fine.
+func (t *Tx) Remove(path string) { t.journal.Removes = append(t.journal.Removes, path) }
+
+// Commit does what was planned. Up to the moment when the journal is in place,
+// an error leaves everything as it was. From then on there is no way back: an
+// error is an *[IncompleteError], and the context is no longer asked.
+func (t *Tx) Commit(ctx context.Context) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := t.writeJournal(); err != nil {
+		return fmt.Errorf("writing the journal: %w", err)
+	}
+	t.committed = true
+	return t.apply(&t.journal)
+}
+
+// check makes sure that no target is something that cannot be replaced.
+func (t *Tx) check() error {
+	for _, p := range t.journal.Puts {
+		info, err := t.root.Lstat(p.Path)
+		if err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is in the way: it is no regular file", p.Path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("looking at %s: %w", p.Path, err)
+		}
+	}
+	return nil
+}
+
+func (t *Tx) writeJournal() error {
+	t.journal.Format = journalFormat
+	b, err := json.Marshal(&t.journal)
+	if err != nil {
+		return err
+	}
+	if err := t.syncDir(stagingName); err != nil {
+		return err
+	}
+	if err := t.write(journalTemp, b); err != nil {
+		return err
+	}
+	if err := t.rename(journalTemp, journalName); err != nil {
+		return err
+	}
+	if err := t.syncDir(Folder); err != nil {
+		return err
+	}
+	return t.syncDir(".")
+}
+
+func (t *Tx) write(name string, b []byte) error {
+	if err := t.tell("write", name); err != nil {
+		return err
+	}
+	f, err := t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// apply does what a journal says, as often as it takes.
+func (t *Tx) apply(j *journal) error {
+	err := t.applyAll(j)
+	if err == nil {
+		err = t.remove(journalName)
+	}
+	if err != nil {
+		return &IncompleteError{err}
+	}
+	return nil
+}
+
+func (t *Tx) applyAll(j *journal) error {
+	for i := range j.Puts {
+		p := &j.Puts[i]
+		if err := t.putInPlace(p); err != nil {
+			return err
+		}
+		if i+1 < len(j.Puts) && p.Body && j.Puts[i+1].Body && path.Dir(p.Path) == path.Dir(j.Puts[i+1].Path) {
+			continue
+		}
+		if err := t.syncDir(path.Dir(p.Path)); err != nil {
+			return err
+		}
+	}
+	for _, name := range j.Removes {
+		if err := t.remove(name); err != nil {
+			return err
+		}
+		t.root.Remove(path.Dir(name)) // does nothing unless it is empty
+	}
+	return nil
+}
+
+func (t *Tx) putInPlace(p *Put) error {
+	staged := stagingName + "/" + p.Staged
+	if _, err := t.root.Lstat(staged); errors.Is(err, fs.ErrNotExist) {
+		return t.isInPlace(p)
+	}
+	if dir := path.Dir(p.Path); dir != "." {
+		if err := t.mkdirAll(dir); err != nil {
+			return err
+		}
+	}
+	t.log.Debug("put in place", "path", p.Path, "bytes", p.Length)
+	return t.rename(staged, p.Path)
+}
+
+// isInPlace checks that a file which is no longer staged has arrived.
+func (t *Tx) isInPlace(p *Put) error {
+	length, digest, err := digestFile(t.root, p.Path)
+	if err != nil {
+		return fmt.Errorf("%s is neither staged nor in place: %w", p.Path, err)
+	}
+	if length != p.Length || hex.EncodeToString(digest) != p.SHA256 {
+		return fmt.Errorf("%s is not staged, and another file is in its place", p.Path)
+	}
+	return nil
+}
+
+// mkdirAll makes a directory and those above it, and makes their names durable.
+func (t *Tx) mkdirAll(dir string) error {
+	if _, err := t.root.Stat(dir); err == nil {
+		return nil
+	}
+	if parent := path.Dir(dir); parent != "." {
+		if err := t.mkdirAll(parent); err != nil {
+			return err
+		}
+	}
+	if err := t.tell("mkdir", dir); err != nil {
+		return err
+	}
+	if err := t.root.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return t.syncDir(path.Dir(dir))
+}
+
+func (t *Tx) rename(from, to string) error {
+	if err := t.tell("rename", to); err != nil {
+		return err
+	}
+	return t.root.Rename(from, to)
+}
+
+func (t *Tx) remove(name string) error {
+	if err := t.tell("remove", name); err != nil {
+		return err
+	}
+	if err := t.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (t *Tx) syncDir(dir string) error {
+	if err := t.tell("sync", dir); err != nil {
+		return err
+	}
+	return syncDir(t.root, dir)
+}
+
+func (t *Tx) tell(op, path string) error {
+	if t.step == nil {
+		return nil
+	}
+	return t.step(op, path)
+}
+
+// Close ends the transaction. Without a commit, nothing is left of it; after
+// one that could not be completed, what is needed to complete it is.
+func (t *Tx) Close() error {
+	var err error
+	if _, pending := t.root.Lstat(journalName); pending != nil {
+		err = errors.Join(t.root.RemoveAll(stagingName), t.removeTemp())
+	}
+	t.release()
+	if t.made && !t.committed {
+		os.Remove(t.root.Name()) // fails, as it should, if there is something in it
+	}
+	return err
+}
+
+func (t *Tx) removeTemp() error {
+	if err := t.root.Remove(journalTemp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (t *Tx) release() {
+	t.lock.release(t.root)
+	t.root.Close()
+}

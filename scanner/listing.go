@@ -1,0 +1,128 @@
+package scanner
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"slices"
+)
+
+// listing is the content of one directory, packed, since there are directories
+// with a million files.
+type listing struct {
+	text    []byte // names, each followed by its key where that differs
+	entries []entry
+}
+
+type entry struct {
+	start    uint32 // in text
+	nameLen  uint16
+	keyLen   uint16
+	keyStart uint32
+	dir      bool
+	included bool   // named by a rule, with all below it
+	link     string // for a symbolic link, the path it leads to
+}
+
+func (l *listing) name(e *entry) string { return string(l.nameBytes(e)) }
+func (l *listing) key(e *entry) string  { return string(l.keyBytes(e)) }
+
+func (l *listing) nameBytes(e *entry) []byte { return l.text[e.start:][:e.nameLen] }
+func (l *listing) keyBytes(e *entry) []byte  { return l.text[e.keyStart:][:e.keyLen] }
+
+func (l *listing) sameKey(a, b *entry) bool { return bytes.Equal(l.keyBytes(a), l.keyBytes(b)) }
+
+// list reads a directory, decides what belongs to the source, and sorts it.
+func (w *walker) list(d Dir, p place) (*listing, error) {
+	l := &listing{}
+	own, err := w.own(d, p)
+	if err != nil {
+		return nil, err
+	}
+	err = d.Entries(func(name string, mode fs.FileMode) error {
+		e, err := w.decide(p, own, name, mode)
+		if err != nil || e == nil {
+			return err
+		}
+		return l.add(w.o.Key, name, *e)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the directory %q: %w", "/"+p.path, cause(err))
+	}
+	slices.SortFunc(l.entries, func(a, b entry) int { return bytes.Compare(l.keyBytes(&a), l.keyBytes(&b)) })
+	return l, nil
+}
+
+func (l *listing) add(key func([]byte, string, bool) []byte, name string, e entry) error {
+	start := len(l.text)
+	l.text = append(l.text, name...)
+	keyStart := len(l.text)
+	l.text = key(l.text, name, e.dir)
+	if k := l.text[keyStart:]; len(k) >= len(name) && string(k[:len(name)]) == name {
+		// The key begins with the name: keep it once.
+		l.text = append(l.text[:start], k...)
+		keyStart = start
+	}
+	if len(l.text) > 1<<32-1<<20 {
+		return fmt.Errorf("more names than can be sorted")
+	}
+	e.start, e.nameLen = uint32(start), uint16(len(name))
+	e.keyStart, e.keyLen = uint32(keyStart), uint16(len(l.text)-keyStart)
+	l.entries = append(l.entries, e)
+	return nil
+}
+
+// decide returns the entry of something that belongs to the source, or nil.
+func (w *walker) decide(p place, own *Own, name string, mode fs.FileMode) (*entry, error) {
+	path := p.path + name
+	if own != nil && own.has(name) {
+		w.o.LeftOut(path, Published)
+		return nil, nil
+	}
+	e := entry{dir: mode.IsDir()}
+	if mode&fs.ModeSymlink != 0 {
+		// The rules come first, so that links which they leave out are no
+		// trouble; they come again below, when it is known what the link is.
+		if why := w.o.Rules.leaveOutName(path, name); why != "" {
+			w.o.LeftOut(path, why)
+			return nil, nil
+		}
+		real, st, why, err := w.follow(path)
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			w.o.LeftOut(path, why)
+			return nil, nil
+		}
+		mode, e.dir, e.link = st.Mode, st.Mode.IsDir(), real
+	}
+	if !mode.IsDir() && !mode.IsRegular() {
+		w.o.LeftOut(path, Special)
+		return nil, nil
+	}
+	included, why := w.o.Rules.judge(path, name, e.dir, p.included)
+	if why != "" {
+		w.o.LeftOut(path, why)
+		return nil, nil
+	}
+	e.included = included
+	return &e, nil
+}
+
+// own returns what in this directory is Wellspring's.
+func (w *walker) own(d Dir, p place) (*Own, error) {
+	if len(w.o.Own) == 0 {
+		return nil, nil
+	}
+	info, err := d.Info()
+	if err != nil {
+		return nil, fmt.Errorf("looking at the directory %q: %w", "/"+p.path, cause(err))
+	}
+	for i := range w.o.Own {
+		if sameFile(info, w.o.Own[i].Dir) {
+			return &w.o.Own[i], nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,184 @@
+package scanner
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Reason says why something is left out of the source.
+type Reason string
+
+// The reasons.
+const (
+	Hidden         Reason = "hidden"
+	EditorFile     Reason = "editor's file"
+	VersionControl Reason = "version control"
+	HostFile       Reason = "host's control file"
+	PrivateKey     Reason = "private key"
+	Published      Reason = "publication"
+	Special        Reason = "not a regular file"
+	Symlink        Reason = "symbolic link"
+	DanglingLink   Reason = "link to nothing"
+	OutsideLink    Reason = "link out of the source"
+	LoopLink       Reason = "link that goes in a circle"
+	Excluded       Reason = "excluded"
+	NotIncluded    Reason = "not included"
+	Vanished       Reason = "vanished"
+)
+
+// Rules say which files belong to the source. The zero value takes all but what
+// is never meant to be published.
+type Rules struct {
+	// Include, if not empty, names what alone is taken.
+	Include []Glob
+	// Exclude names what is left out, and wins.
+	Exclude []Glob
+	// Hidden takes names that begin with a dot, too.
+	Hidden bool
+}
+
+// Glob is a pattern for paths: * and ? stop at a slash, ** does not, [a-z] and
+// {a,b} are choices. A pattern without a slash is about names at any depth, one
+// with a slash about paths from the top of the source; a slash at its end is
+// about directories. What matches a directory goes for all that is below it.
+type Glob struct {
+	pattern  string
+	anchored bool
+	dirOnly  bool
+}
+
+// NewGlob checks a pattern.
+func NewGlob(pattern string) (Glob, error) {
+	p := strings.TrimSuffix(pattern, "/")
+	g := Glob{dirOnly: p != pattern, anchored: strings.Contains(p, "/")}
+	g.pattern = strings.TrimPrefix(p, "/")
+	if g.pattern == "" || !doublestar.ValidatePattern(g.pattern) {
+		return Glob{}, fmt.Errorf("%q is not a pattern (quote *, ? and [ with a backslash to mean themselves)", pattern)
+	}
+	return g, nil
+}
+
+// match reports whether the pattern is about this entry itself.
+func (g *Glob) match(path, name string, dir bool) bool {
+	if g.dirOnly && !dir {
+		return false
+	}
+	if !g.anchored {
+		path = name
+	}
+	return doublestar.MatchUnvalidated(g.pattern, path)
+}
+
+// spells reports whether the pattern, or the beginning of it, matches the path
+// with a last segment that does not begin with a wildcard. As in a shell, only
+// that brings in a name that is left out otherwise.
+func (g *Glob) spells(path, name string) bool {
+	if !g.anchored {
+		return !startsWild(g.pattern) && doublestar.MatchUnvalidated(g.pattern, name)
+	}
+	for end := 0; end <= len(g.pattern); end++ {
+		if end < len(g.pattern) && g.pattern[end] != '/' {
+			continue
+		}
+		prefix := g.pattern[:end]
+		if !startsWild(prefix[strings.LastIndexByte(prefix, '/')+1:]) && doublestar.MatchUnvalidated(prefix, path) {
+			return true
+		}
+	}
+	return false
+}
+
+func startsWild(segment string) bool {
+	return segment == "" || strings.IndexByte(`*?[{`, segment[0]) >= 0
+}
+
+// judge says whether an entry belongs to the source, and if it does, whether a
+// rule takes all below it.
+func (r *Rules) judge(path, name string, dir, inherited bool) (included bool, why Reason) {
+	for i := range r.Exclude {
+		if r.Exclude[i].match(path, name, dir) {
+			return false, Excluded
+		}
+	}
+	if why := r.leaveOutName(path, name); why != "" {
+		return false, why
+	}
+	if len(r.Include) == 0 {
+		return true, ""
+	}
+	included = inherited
+	for i := range r.Include {
+		included = included || r.Include[i].match(path, name, dir)
+	}
+	if !included && !dir {
+		return false, NotIncluded
+	}
+	return included, ""
+}
+
+// leaveOutName says whether a name is left out by default, unless a rule spells
+// it out.
+func (r *Rules) leaveOutName(path, name string) Reason {
+	why := neverMeant(path, name)
+	if why == "" || why == Hidden && r.Hidden {
+		return ""
+	}
+	for i := range r.Include {
+		if r.Include[i].spells(path, name) {
+			return ""
+		}
+	}
+	return why
+}
+
+// neverMeant names the reason why something with this name is hardly meant to
+// be published.
+func neverMeant(path, name string) Reason {
+	switch {
+	case versionControl[name]:
+		return VersionControl
+	case isEditorFile(name):
+		return EditorFile
+	case name[0] == '.' && name != ".well-known":
+		return Hidden
+	case hostFiles[name] && path == name, name == "web.config":
+		return HostFile
+	case privateKeys[name], strings.HasSuffix(name, ".pem"):
+		return PrivateKey
+	}
+	return ""
+}
+
+var versionControl = set(".git", ".gitignore", ".gitattributes", ".gitmodules", ".hg", ".hgignore", ".svn", ".bzr",
+	".fslckout", "_FOSSIL_", "_darcs", "CVS", "RCS", "SCCS")
+
+// hostFiles steer static hosts, at the top of a site, and are not served.
+var hostFiles = set("_headers", "_redirects", "_routes.json", "_worker.js", "netlify.toml", "vercel.json", "now.json",
+	"staticwebapp.config.json", "wrangler.toml", "wrangler.json", "wrangler.jsonc", "firebase.json", "amplify.yml",
+	"render.yaml", "app.yaml", "fly.toml")
+
+var privateKeys = set("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
+
+func set(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+// isEditorFile knows backup, swap and lock files, and what file managers leave.
+func isEditorFile(name string) bool {
+	if strings.HasSuffix(name, "~") || strings.HasPrefix(name, "~$") || strings.HasPrefix(name, ".#") ||
+		len(name) > 1 && name[0] == '#' && name[len(name)-1] == '#' {
+		return true
+	}
+	for _, suffix := range [...]string{".swp", ".swo", ".swx", "___jb_tmp___", "___jb_old___"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return name == ".DS_Store" || name == "Thumbs.db" || name == "desktop.ini" || name == "__MACOSX"
+}

@@ -1,0 +1,323 @@
+// Package scanner lists a source: the files of a tree that are to be published,
+// in the byte order of their URIs, as a stream. It reads directories and the
+// status of files, never their content, and knows nothing of documents.
+package scanner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"strings"
+	"time"
+)
+
+// File is one file of the source.
+type File struct {
+	// Path is slash-separated and relative to the source.
+	Path string
+	// URI is the prefix and the keys of all directories and of the file.
+	URI string
+	// Real is the path without symbolic links, by which to open the file.
+	Real string
+	Stat
+}
+
+// Stat is what tells whether a file may have changed.
+type Stat struct {
+	Size    int64 // in bytes
+	ModTime time.Time
+	// ChangeTime is when the file's status last changed; the zero time where
+	// the system does not say.
+	ChangeTime time.Time
+	// Inode is the file's number in its file system, or 0.
+	Inode uint64
+	Mode  fs.FileMode
+}
+
+// Options say what is listed, and under which names.
+type Options struct {
+	// Prefix is what every URI begins with.
+	Prefix string
+	// Key appends what a directory entry contributes to URIs. Keys decide the
+	// order; nil stands for the names themselves, with a slash behind those of
+	// directories.
+	Key func(dst []byte, name string, dir bool) []byte
+	// Rules say what belongs to the source.
+	Rules Rules
+	// SkipSymlinks leaves out all symbolic links. Otherwise they are followed
+	// as long as they stay inside the source.
+	SkipSymlinks bool
+	// NamesOnly leaves the status of files out, to count them quickly.
+	NamesOnly bool
+	// Own are the directories to which the publication is written.
+	Own []Own
+	// LeftOut is told of each entry that is not listed; nil is fine. Nothing
+	// is said of what lies below a directory that is left out.
+	LeftOut func(path string, why Reason)
+}
+
+// Own names entries of a directory that are Wellspring's, and no resources.
+type Own struct {
+	Dir   fs.FileInfo
+	Names []string // no names stand for all of them
+}
+
+func (o *Own) has(name string) bool {
+	if len(o.Names) == 0 {
+		return true
+	}
+	for _, n := range o.Names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Limits on what is reached through symbolic links, where a few can stand for
+// endlessly many files.
+const (
+	maxLinkDepth = 40
+	maxLinked    = 1_000_000
+)
+
+// Scan yields the files of a tree in the byte order of their URIs. It holds one
+// directory of each level in memory. The first error is yielded last: a tree is
+// listed whole or not at all, since what is missing would count as deleted.
+// What vanishes while it is listed was never there.
+func Scan(ctx context.Context, tree Tree, o Options) iter.Seq2[File, error] {
+	if o.Key == nil {
+		o.Key = plainKey
+	}
+	if o.LeftOut == nil {
+		o.LeftOut = func(string, Reason) {}
+	}
+	return func(yield func(File, error) bool) {
+		w := walker{ctx: ctx, tree: tree, o: o, yield: yield}
+		root, err := tree.OpenDir(".")
+		if err != nil {
+			yield(File{}, fmt.Errorf("opening the source: %w", cause(err)))
+			return
+		}
+		err = w.directory(root, place{uri: o.Prefix})
+		if err != nil && err != errStopped {
+			yield(File{}, err)
+		}
+	}
+}
+
+func plainKey(dst []byte, name string, dir bool) []byte {
+	dst = append(dst, name...)
+	if dir {
+		dst = append(dst, '/')
+	}
+	return dst
+}
+
+// errStopped ends the walk when the consumer has had enough.
+var errStopped = errors.New("stopped")
+
+type walker struct {
+	ctx     context.Context
+	tree    Tree
+	o       Options
+	yield   func(File, error) bool
+	stack   []string // real paths of the directories that are open
+	linked  int      // entries reached through links
+	strings strings.Builder
+}
+
+// place is a directory as it is reached.
+type place struct {
+	path, real string // with a slash at the end, or empty for the source itself
+	uri        string
+	links      int  // how many links lead here
+	included   bool // by a rule that names the directory
+}
+
+// directory lists one directory and what is below it, and closes it.
+func (w *walker) directory(d Dir, p place) error {
+	defer d.Close()
+	if err := w.ctx.Err(); err != nil {
+		return context.Cause(w.ctx)
+	}
+	w.stack = append(w.stack, p.real)
+	defer func() { w.stack = w.stack[:len(w.stack)-1] }()
+
+	list, err := w.list(d, p)
+	if err != nil {
+		return err
+	}
+	for i := range list.entries {
+		if err := w.entry(d, p, list, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) entry(d Dir, p place, list *listing, i int) error {
+	e := &list.entries[i]
+	name := list.name(e)
+	if p.links > 0 || e.link != "" {
+		if w.linked++; w.linked > maxLinked {
+			return fmt.Errorf("%q: more than %d files are reached through symbolic links", p.path+name, maxLinked)
+		}
+	}
+	if e.dir {
+		return w.subdirectory(d, p, list, e)
+	}
+	if i > 0 && list.sameKey(e, &list.entries[i-1]) {
+		return fmt.Errorf("%q and %q would have the same URI %s%s",
+			p.path+list.name(&list.entries[i-1]), p.path+name, p.uri, list.key(e))
+	}
+	st, err := w.stat(d, name, e)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		w.o.LeftOut(p.path+name, Vanished)
+		return nil
+	case err != nil:
+		return fmt.Errorf("looking at %q: %w", p.path+name, cause(err))
+	case !st.Mode.IsRegular():
+		return fmt.Errorf("%q changed into something else while the source was listed", p.path+name)
+	}
+	if !w.yield(w.file(p, list, e, st), nil) {
+		return errStopped
+	}
+	return nil
+}
+
+func (w *walker) stat(d Dir, name string, e *entry) (Stat, error) {
+	if w.o.NamesOnly {
+		return Stat{}, nil
+	}
+	if e.link != "" {
+		return w.tree.Lstat(e.link)
+	}
+	return d.Lstat(name)
+}
+
+// file makes the strings of a File, many of which share one piece of memory.
+func (w *walker) file(p place, list *listing, e *entry, st Stat) File {
+	name, key := list.name(e), list.key(e)
+	f := File{Stat: st}
+	f.URI = w.join(p.uri, key)
+	if relative := f.URI[len(w.o.Prefix):]; len(relative) == len(p.path)+len(name) &&
+		strings.HasPrefix(relative, p.path) && strings.HasSuffix(relative, name) {
+		f.Path = relative
+	} else {
+		f.Path = w.join(p.path, name)
+	}
+	switch {
+	case e.link != "":
+		f.Real = e.link
+	case p.real == p.path:
+		f.Real = f.Path
+	default:
+		f.Real = w.join(p.real, name)
+	}
+	return f
+}
+
+// join is a + b, cut from a larger piece of memory.
+func (w *walker) join(a, b string) string {
+	const piece = 32 << 10
+	if n := len(a) + len(b); w.strings.Cap()-w.strings.Len() < n {
+		w.strings = strings.Builder{}
+		w.strings.Grow(max(piece, n))
+	}
+	start := w.strings.Len()
+	w.strings.WriteString(a)
+	w.strings.WriteString(b)
+	return w.strings.String()[start:]
+}
+
+func (w *walker) subdirectory(d Dir, p place, list *listing, e *entry) error {
+	name := list.name(e)
+	below := place{
+		path:     p.path + name + "/",
+		real:     p.real + name + "/",
+		uri:      p.uri + list.key(e),
+		links:    p.links,
+		included: e.included,
+	}
+	var sub Dir
+	var err error
+	if e.link != "" {
+		below.real = e.link + "/"
+		if below.links++; below.links > maxLinkDepth {
+			return fmt.Errorf("%q is reached through more than %d symbolic links", p.path+name, maxLinkDepth)
+		}
+		sub, err = w.tree.OpenDir(e.link)
+	} else {
+		sub, err = d.OpenDir(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		w.o.LeftOut(p.path+name, Vanished)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("opening the directory %q: %w", p.path+name, cause(err))
+	}
+	return w.directory(sub, below)
+}
+
+// follow finds out where a symbolic link leads, and whether to go there.
+func (w *walker) follow(path string) (real string, st Stat, why Reason, err error) {
+	if w.o.SkipSymlinks {
+		return "", Stat{}, Symlink, nil
+	}
+	real, err = w.tree.Resolve(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", Stat{}, DanglingLink, nil
+	case errors.Is(err, ErrOutside):
+		return "", Stat{}, OutsideLink, nil
+	case errors.Is(err, errLoop):
+		return "", Stat{}, LoopLink, nil
+	case err != nil:
+		return "", Stat{}, "", fmt.Errorf("following the link %q: %w", path, cause(err))
+	}
+	st, err = w.tree.Lstat(real)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", Stat{}, DanglingLink, nil
+	}
+	if err != nil {
+		return "", Stat{}, "", fmt.Errorf("following the link %q: %w", path, cause(err))
+	}
+	if st.Mode.IsDir() && w.holds(real) {
+		return "", Stat{}, LoopLink, nil
+	}
+	return real, st, "", nil
+}
+
+// holds reports whether a directory is open, or one of those above it: to go
+// there would lead back here.
+func (w *walker) holds(real string) bool {
+	if real == "." {
+		return true
+	}
+	for _, open := range w.stack {
+		if strings.HasPrefix(open, real+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// cause takes the operation and name off an error of package os, which would be
+// the base name alone.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	var s *os.SyscallError
+	if errors.As(err, &s) {
+		return s.Err
+	}
+	return err
+}

@@ -1,0 +1,176 @@
+package scanner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Tree is what can be scanned.
+type Tree interface {
+	// OpenDir opens a directory by its slash path, "." being the tree itself.
+	OpenDir(path string) (Dir, error)
+	// Lstat describes what is at a slash path, without following a link.
+	Lstat(path string) (Stat, error)
+	// Resolve returns the path that a symbolic link leads to, free of links
+	// itself, or ErrOutside if that is not in the tree.
+	Resolve(path string) (string, error)
+}
+
+// Dir is an open directory.
+type Dir interface {
+	// Entries calls fn for each entry, in any order, with its type.
+	Entries(fn func(name string, mode fs.FileMode) error) error
+	Lstat(name string) (Stat, error)
+	OpenDir(name string) (Dir, error)
+	// Info tells directories apart.
+	Info() (fs.FileInfo, error)
+	Close() error
+}
+
+// ErrOutside is returned for symbolic links that lead out of the tree.
+var ErrOutside = errors.New("the link leads out of the source")
+
+var errLoop = errors.New("the link leads to itself")
+
+// sameFile tells what os.SameFile cannot take from what it can.
+func sameFile(a, b fs.FileInfo) bool { return a != nil && b != nil && os.SameFile(a, b) }
+
+// NewTree returns the tree below an open root. It is safe for concurrent use.
+func NewTree(root *os.Root) (Tree, error) {
+	real, err := filepath.EvalSymlinks(root.Name())
+	if err != nil {
+		return nil, err
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return nil, err
+	}
+	return &osTree{root: root, real: real}, nil
+}
+
+type osTree struct {
+	root *os.Root
+	real string // native, absolute, without links
+}
+
+func (t *osTree) OpenDir(path string) (Dir, error) { return openDir(t.root, path) }
+
+func (t *osTree) Lstat(path string) (Stat, error) { return lstat(t.root, path) }
+
+func (t *osTree) Resolve(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(filepath.Join(t.real, filepath.FromSlash(path)))
+	if err != nil {
+		if strings.Contains(err.Error(), "too many links") {
+			return "", errLoop
+		}
+		return "", err
+	}
+	relative, err := filepath.Rel(t.real, real)
+	if err != nil || !filepath.IsLocal(relative) {
+		return "", ErrOutside
+	}
+	return filepath.ToSlash(relative), nil
+}
+
+type osDir struct{ root *os.Root }
+
+func openDir(parent *os.Root, path string) (Dir, error) {
+	root, err := parent.OpenRoot(filepath.FromSlash(path))
+	if err != nil {
+		return nil, err
+	}
+	return &osDir{root}, nil
+}
+
+func lstat(root *os.Root, path string) (Stat, error) {
+	info, err := root.Lstat(filepath.FromSlash(path))
+	if err != nil {
+		return Stat{}, err
+	}
+	return StatOf(info), nil
+}
+
+// entriesAtOnce bounds how much of a large directory is held twice.
+const entriesAtOnce = 512
+
+func (d *osDir) Entries(fn func(string, fs.FileMode) error) error {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		entries, err := f.ReadDir(entriesAtOnce)
+		for _, e := range entries {
+			if err := fn(e.Name(), e.Type()); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (d *osDir) Lstat(name string) (Stat, error)  { return lstat(d.root, name) }
+func (d *osDir) OpenDir(name string) (Dir, error) { return openDir(d.root, name) }
+func (d *osDir) Info() (fs.FileInfo, error)       { return d.root.Stat(".") }
+func (d *osDir) Close() error                     { return d.root.Close() }
+
+// FSTree returns the tree of a file system of another kind, such as one for
+// tests. It has no symbolic links.
+func FSTree(fsys fs.FS) Tree { return fsTree{fsys} }
+
+type fsTree struct{ fsys fs.FS }
+
+func (t fsTree) OpenDir(path string) (Dir, error) {
+	sub, err := fs.Sub(t.fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	return fsDir{fsTree{sub}}, nil
+}
+
+func (t fsTree) Lstat(path string) (Stat, error) {
+	info, err := fs.Stat(t.fsys, path)
+	if err != nil {
+		return Stat{}, err
+	}
+	return StatOf(info), nil
+}
+
+func (t fsTree) Resolve(path string) (string, error) {
+	return "", fmt.Errorf("%s: %w", path, errors.ErrUnsupported)
+}
+
+type fsDir struct{ fsTree }
+
+func (d fsDir) Entries(fn func(string, fs.FileMode) error) error {
+	entries, err := fs.ReadDir(d.fsys, ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := fn(e.Name(), e.Type()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d fsDir) Info() (fs.FileInfo, error) { return nil, nil }
+func (d fsDir) Close() error               { return nil }
+
+// StatOf takes what is needed out of a FileInfo.
+func StatOf(info fs.FileInfo) Stat {
+	st := Stat{Size: info.Size(), ModTime: info.ModTime(), Mode: info.Mode()}
+	st.addSystem(info)
+	return st
+}

@@ -1,0 +1,208 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// readChangeList reads the head of the Change List, or the whole Index, and
+// checks that the lists join.
+func (s *Snapshot) readChangeList() error {
+	ref := s.layout.ChangeList()
+	doc, entries, err := s.readChanges(ref)
+	if err != nil {
+		return err
+	}
+	if !doc.Index {
+		s.Changes = []ChangeList{{Ref: ref, From: doc.Metadata.From}}
+		return damaged(ref.Path, s.checkOpen(doc))
+	}
+	for i := range entries {
+		if err := s.addList(&entries[i]); err != nil {
+			return damaged(ref.Path, err)
+		}
+	}
+	if len(s.Changes) == 0 {
+		return damaged(ref.Path, errors.New("the Index names no Change List"))
+	}
+	return s.checkLists(ref.Path)
+}
+
+// readChanges reads a document of capability changelist: an Index whole, of a
+// list only the head.
+func (s *Snapshot) readChanges(ref layout.Ref) (*resourcesync.Document, []resourcesync.Entry, error) {
+	f, err := s.files.Open(ref.Path)
+	if err != nil {
+		return nil, nil, damaged(ref.Path, err)
+	}
+	defer f.Close()
+	d := resourcesync.NewDecoder(f, resourcesync.Limits{})
+	doc, err := head(d, resourcesync.ChangeList)
+	if err != nil {
+		return nil, nil, damaged(ref.Path, err)
+	}
+	if err := s.checkUp(doc); err != nil {
+		return nil, nil, err
+	}
+	if doc.Metadata.From.IsZero() {
+		return nil, nil, damaged(ref.Path, errors.New("it does not say from which time on it is complete"))
+	}
+	s.later(doc.Metadata.From)
+	var entries []resourcesync.Entry
+	for doc.Index {
+		e, err := d.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, nil, damaged(ref.Path, err)
+		}
+		entries = append(entries, *e)
+	}
+	return doc, entries, nil
+}
+
+func (s *Snapshot) addList(e *resourcesync.Entry) error {
+	ref, err := s.reference(e.Loc, "changelist/")
+	if err != nil {
+		return err
+	}
+	md := e.Metadata
+	if md.From.IsZero() {
+		return fmt.Errorf("its entry for %s has no from", e.Loc)
+	}
+	s.later(md.Until)
+	s.Changes = append(s.Changes, ChangeList{Ref: ref, From: md.From, Until: md.Until, Hash: md.Hash, Length: md.Length})
+	return nil
+}
+
+// checkLists checks that all lists but the last are closed, that each begins
+// where the one before ends, and that they are there.
+func (s *Snapshot) checkLists(index string) error {
+	last := len(s.Changes) - 1
+	for i := range s.Changes {
+		c := &s.Changes[i]
+		if i == last {
+			break
+		}
+		if c.Until.IsZero() || !c.Until.Equal(s.Changes[i+1].From) {
+			return damaged(index, fmt.Errorf("%s does not end where the next list begins", c.URI))
+		}
+		info, err := fs.Stat(s.files, c.Path)
+		if err != nil {
+			return damaged(c.Path, err)
+		}
+		if c.Length != info.Size() {
+			return damaged(c.Path, errors.New("it has another length than its Index says"))
+		}
+	}
+	open := &s.Changes[last]
+	if !open.Until.IsZero() {
+		return damaged(index, errors.New("its last Change List is closed"))
+	}
+	doc, _, err := s.readChanges(open.Ref)
+	if err != nil {
+		return err
+	}
+	if doc.Index || !doc.Metadata.From.Equal(open.From) {
+		return damaged(open.Path, errors.New("it is not the Change List that its Index names"))
+	}
+	return damaged(open.Path, s.checkOpen(doc))
+}
+
+func (s *Snapshot) checkOpen(doc *resourcesync.Document) error {
+	if !doc.Metadata.Until.IsZero() {
+		return errors.New("the last Change List is closed")
+	}
+	return nil
+}
+
+func (s *Snapshot) later(t time.Time) {
+	if t.After(s.Last) {
+		s.Last = t
+	}
+}
+
+// OpenList describes the open Change List.
+type OpenList struct {
+	ChangeList
+	Entries int
+	Bytes   int64     // of the document, which has the entries in it
+	Last    time.Time // the latest event, or zero
+}
+
+// OpenList reads the open Change List through.
+func (s *Snapshot) OpenList() (*OpenList, error) {
+	o := &OpenList{ChangeList: s.Changes[len(s.Changes)-1]}
+	info, err := fs.Stat(s.files, o.Path)
+	if err != nil {
+		return nil, damaged(o.Path, err)
+	}
+	o.Bytes = info.Size()
+	return o, s.EachChange(o.ChangeList, func(e *resourcesync.Entry) error {
+		o.Entries++
+		if e.Metadata.DateTime.After(o.Last) {
+			o.Last = e.Metadata.DateTime
+		}
+		return nil
+	})
+}
+
+// EachChange calls fn for each entry of a Change List.
+func (s *Snapshot) EachChange(c ChangeList, fn func(*resourcesync.Entry) error) error {
+	f, err := s.files.Open(c.Path)
+	if err != nil {
+		return damaged(c.Path, err)
+	}
+	defer f.Close()
+	d := resourcesync.NewDecoder(f, resourcesync.Limits{})
+	for {
+		e, err := d.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = fn(e)
+		}
+		if err != nil {
+			return damaged(c.Path, err)
+		}
+	}
+}
+
+// checkLead is for a publication without record: its Resource List may lag
+// behind its Change List, but events that the Resource List does not know yet
+// would be published twice.
+func (s *Snapshot) checkLead() error {
+	open, err := s.OpenList()
+	if err != nil {
+		return err
+	}
+	s.later(open.Last)
+	if open.Last.After(s.At) {
+		return damaged(open.Path, fmt.Errorf("it has an event of %s, later than the Resource List of %s",
+			resourcesync.FormatDateTime(open.Last), resourcesync.FormatDateTime(s.At)))
+	}
+	return nil
+}
+
+// reference turns a URI from an Index into a document of the publication, which
+// has to lie in the folder's subfolder.
+func (s *Snapshot) reference(uri, subfolder string) (layout.Ref, error) {
+	path, ok := s.layout.PathOf(uri)
+	if ok && s.layout.Folder != "." {
+		subfolder = s.layout.Folder + "/" + subfolder
+	}
+	name, inside := strings.CutPrefix(path, subfolder)
+	if !ok || !inside || name == "" || strings.Contains(name, "/") || !fs.ValidPath(path) {
+		return layout.Ref{}, fmt.Errorf("it names %q, which is not of this publication", uri)
+	}
+	return layout.Ref{Path: path, URI: uri}, nil
+}

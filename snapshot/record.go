@@ -1,0 +1,98 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/layout"
+)
+
+// RecordFormat is the version of the record's own form.
+const RecordFormat = 1
+
+// Record is the file publication.json. It says what the documents cannot: which
+// of them belong together, and which bodies are kept for readers that still
+// follow an older one.
+type Record struct {
+	Format   int             `json:"format"`
+	Release  string          `json:"release"`
+	Identity layout.Identity `json:"identity"`
+	// At is the time of the run that wrote the record, in UTC.
+	At time.Time `json:"at"`
+	// Heads are the documents that change in place, but for the record itself.
+	Heads []Head `json:"heads"`
+	// Retired are bodies that no head reaches any more.
+	Retired []Retired `json:"retired,omitempty"`
+}
+
+// Head is one document that changes in place.
+type Head struct {
+	Path   string `json:"path"`
+	Length int64  `json:"length"`
+	SHA256 string `json:"sha256"`
+}
+
+// Retired is a body that nothing refers to since a run.
+type Retired struct {
+	Path  string    `json:"path"`
+	Since time.Time `json:"since"`
+}
+
+// Head returns the entry for a path, or nil.
+func (r *Record) Head(path string) *Head {
+	for i := range r.Heads {
+		if r.Heads[i].Path == path {
+			return &r.Heads[i]
+		}
+	}
+	return nil
+}
+
+// Marshal returns the record as it is published.
+func (r *Record) Marshal() ([]byte, error) {
+	b, err := json.MarshalIndent(r, "", "  ")
+	return append(b, '\n'), err
+}
+
+// ParseRecord reads a record. Anything unknown in it is an error, since a later
+// release may mean something by it that must not be lost.
+func ParseRecord(b []byte) (*Record, error) {
+	var version struct{ Format int }
+	if err := json.Unmarshal(b, &version); err != nil {
+		return nil, err
+	}
+	if version.Format != RecordFormat {
+		return nil, fmt.Errorf("it has format %d; this release knows format %d", version.Format, RecordFormat)
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	r := &Record{}
+	if err := d.Decode(r); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("there is something behind it")
+	}
+	return r, r.check()
+}
+
+func (r *Record) check() error {
+	if r.At.IsZero() || r.Identity.BaseURL == "" || len(r.Heads) == 0 {
+		return errors.New("it is incomplete")
+	}
+	for _, h := range r.Heads {
+		if h.Path == "" || len(h.SHA256) != 64 || h.Length < 0 {
+			return fmt.Errorf("its entry for %q is incomplete", h.Path)
+		}
+	}
+	for _, b := range r.Retired {
+		if b.Path == "" || b.Since.IsZero() {
+			return errors.New("an entry of a retired body is incomplete")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package snapshot
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"iter"
+	"strings"
+
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// readResourceList reads the head of the Resource List, or the whole Index.
+func (s *Snapshot) readResourceList() error {
+	ref := s.layout.ResourceList()
+	f, err := s.files.Open(ref.Path)
+	if err != nil {
+		return damaged(ref.Path, err)
+	}
+	defer f.Close()
+	d := resourcesync.NewDecoder(f, resourcesync.Limits{})
+	doc, err := head(d, resourcesync.ResourceList)
+	if err != nil {
+		return damaged(ref.Path, err)
+	}
+	if err := s.checkUp(doc); err != nil {
+		return err
+	}
+	md := doc.Metadata
+	if md.At.IsZero() {
+		return damaged(ref.Path, errors.New("it does not say at which time it is true"))
+	}
+	s.At, s.Indexed = md.At, doc.Index
+	s.Last = md.At
+	if doc.Index {
+		return damaged(ref.Path, s.readParts(d))
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return damaged(ref.Path, err)
+	}
+	s.Parts = []Part{{Ref: ref, At: md.At, Completed: md.Completed, Length: info.Size()}}
+	return nil
+}
+
+func (s *Snapshot) checkUp(doc *resourcesync.Document) error {
+	if up, want := doc.Link(resourcesync.RelUp), s.layout.CapabilityList().URI; up != want {
+		return &IdentityError{"Capability List", up, want}
+	}
+	return nil
+}
+
+func (s *Snapshot) readParts(d *resourcesync.Decoder) error {
+	for {
+		e, err := d.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		ref, err := s.reference(e.Loc, "resourcelist/")
+		if err != nil {
+			return err
+		}
+		md := e.Metadata
+		s.Parts = append(s.Parts, Part{Ref: ref, At: md.At, Completed: md.Completed, Hash: md.Hash, Length: md.Length})
+	}
+}
+
+// Previous is a resource as it was published, and where its entry stands.
+type Previous struct {
+	resourcesync.Entry
+	Part     int // in Snapshot.Parts
+	Position resourcesync.Position
+	// First is true for the first entry of a part.
+	First bool
+}
+
+// Resources yields the resources of the last publication in the byte order of
+// their URIs. Order, identity and the digests of all parts are checked on the
+// way; the first error is yielded last.
+func (s *Snapshot) Resources(ctx context.Context) iter.Seq2[Previous, error] {
+	return func(yield func(Previous, error) bool) {
+		last := ""
+		for i := range s.Parts {
+			if ctx.Err() != nil {
+				yield(Previous{}, context.Cause(ctx))
+				return
+			}
+			more, err := s.part(i, &last, yield)
+			if err != nil {
+				yield(Previous{}, damaged(s.Parts[i].Path, err))
+				return
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// part yields the entries of one part, of which last is the URI before.
+func (s *Snapshot) part(i int, last *string, yield func(Previous, error) bool) (more bool, err error) {
+	part := &s.Parts[i]
+	f, err := s.files.Open(part.Path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	sum := &summer{r: f, hash: sha256.New()}
+	d := resourcesync.NewDecoder(sum, resourcesync.Limits{})
+	if err := s.checkPart(d); err != nil {
+		return false, err
+	}
+	for first := true; ; first = false {
+		e, err := d.Next()
+		if err == io.EOF {
+			return true, s.checkSum(part, sum)
+		}
+		if err != nil {
+			return false, err
+		}
+		if e.Loc <= *last {
+			return false, fmt.Errorf("%q does not come after %q in the order of bytes", e.Loc, *last)
+		}
+		if !strings.HasPrefix(e.Loc, s.layout.BaseURL) {
+			return false, &IdentityError{"base URL", e.Loc, s.layout.BaseURL}
+		}
+		*last = e.Loc
+		if !yield(Previous{Entry: *e, Part: i, Position: d.Position(), First: first}, nil) {
+			return false, nil
+		}
+	}
+}
+
+func (s *Snapshot) checkPart(d *resourcesync.Decoder) error {
+	doc, err := head(d, resourcesync.ResourceList)
+	if err != nil {
+		return err
+	}
+	if doc.Index {
+		return errors.New("it is an Index under an Index")
+	}
+	return s.checkUp(doc)
+}
+
+// checkSum compares a part with what its Index says of it. A Resource List
+// without Index was compared with the record.
+func (s *Snapshot) checkSum(part *Part, sum *summer) error {
+	if !s.Indexed {
+		return nil
+	}
+	want := part.Hash.Get("sha-256")
+	if got := hex.EncodeToString(sum.hash.Sum(nil)); got != want || sum.length != part.Length {
+		return errors.New("it has another digest or length than its Index says")
+	}
+	return nil
+}
+
+// summer digests what is read through it.
+type summer struct {
+	r      io.Reader
+	hash   hash.Hash
+	length int64
+}
+
+func (s *summer) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.hash.Write(p[:n])
+	s.length += int64(n)
+	return n, err
+}
+
+// Section returns bytes of a document of the publication, from start to end.
+func (s *Snapshot) Section(path string, start, end int64) (io.ReadCloser, error) {
+	f, err := s.files.Open(path)
+	if err != nil {
+		return nil, damaged(path, err)
+	}
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		f.Close()
+		return nil, fmt.Errorf("reading %s from its middle: %w", path, errors.ErrUnsupported)
+	}
+	return section{io.NewSectionReader(at, start, end-start), f}, nil
+}
+
+type section struct {
+	*io.SectionReader
+	f fs.File
+}
+
+func (s section) Close() error { return s.f.Close() }

@@ -1,0 +1,329 @@
+// Package snapshot reads the state of a source out of its last publication, and
+// compares it with the state it has now. The publication is the only memory
+// there is; it is checked before it is believed.
+package snapshot
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// ErrNone is returned by Open where nothing was published.
+var ErrNone = errors.New("nothing is published here")
+
+// IdentityError says that a publication is there that was made under another
+// identity.
+type IdentityError struct {
+	What           string // such as "base URL"
+	Was, Requested string
+}
+
+func (e *IdentityError) Error() string {
+	return fmt.Sprintf("the publication that is there has the %s %q, not %q", e.What, e.Was, e.Requested)
+}
+
+// DamagedError says that what is published does not hold together.
+type DamagedError struct {
+	Path string
+	Err  error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the previous publication is partly uploaded, stale, or not written by Wellspring: %s: %v", e.Path, e.Err)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// damaged makes a DamagedError, unless the context ended or the error has a
+// better place already.
+func damaged(path string, err error) error {
+	var d *DamagedError
+	if err == nil || errors.As(err, &d) {
+		return err
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return &DamagedError{Path: path, Err: err}
+}
+
+// Snapshot is a publication's state.
+type Snapshot struct {
+	// At is the time of the Resource List: all that happened up to then is in
+	// it.
+	At time.Time
+	// Last is the latest time that the publication speaks of. A run that
+	// follows must be later.
+	Last time.Time
+	// Record is nil if it was lost.
+	Record *Record
+	// Missing are documents that were lost and can be written again.
+	Missing []string
+	// Indexed is true if the Resource List is an Index.
+	Indexed bool
+	// Parts are the documents with the resources: the Resource List itself, or
+	// the parts of its Index.
+	Parts []Part
+	// Changes are the Change Lists, in order. The last one is open. If there is
+	// just one, it may be the Change List itself.
+	Changes []ChangeList
+
+	files  fs.FS
+	layout layout.Layout
+	record []byte // as it was read
+}
+
+// Part is a document that lists resources.
+type Part struct {
+	layout.Ref
+	At, Completed time.Time
+	Hash          resourcesync.Hash // of the document; only for parts of an Index
+	Length        int64             // of the document, in bytes
+}
+
+// ChangeList is one Change List of those that follow each other.
+type ChangeList struct {
+	layout.Ref
+	From, Until time.Time
+	Hash        resourcesync.Hash // of a closed list, as its Index states it
+	Length      int64
+}
+
+// Open reads what was published: the record, the Source Description, the
+// Capability List and the heads of the others. It returns ErrNone, an
+// *[IdentityError] or a *[DamagedError] where there is nothing to go on from.
+func Open(files fs.FS, l layout.Layout) (*Snapshot, error) {
+	s := &Snapshot{files: files, layout: l}
+	for _, step := range []func() error{s.readRecord, s.find, s.checkHeads, s.readResourceList, s.readChangeList} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	if s.Record == nil {
+		if err := s.checkLead(); err != nil {
+			return nil, err
+		}
+	} else if s.Record.At.After(s.Last) {
+		s.Last = s.Record.At
+	}
+	return s, nil
+}
+
+// find looks for the two documents by which a publication is known.
+func (s *Snapshot) find() error {
+	l := s.layout
+	err := s.findSourceDescription()
+	found := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return damaged(l.SourceDescription().Path, err)
+	}
+	if !found {
+		s.Missing = append(s.Missing, l.SourceDescription().Path)
+	}
+	doc, _, err := s.read(l.CapabilityList(), resourcesync.CapabilityList)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if !found {
+			return ErrNone
+		}
+		s.Missing = append(s.Missing, l.CapabilityList().Path)
+		return nil
+	case err != nil:
+		return damaged(l.CapabilityList().Path, err)
+	}
+	if up := doc.Link(resourcesync.RelUp); up != l.SourceDescription().URI {
+		return &IdentityError{"Source Description", up, l.SourceDescription().URI}
+	}
+	return nil
+}
+
+func (s *Snapshot) findSourceDescription() error {
+	l := s.layout
+	_, entries, err := s.read(l.SourceDescription(), resourcesync.Description)
+	if err != nil {
+		return err
+	}
+	var others []string
+	for i := range entries {
+		if entries[i].Loc == l.CapabilityList().URI {
+			return nil
+		}
+		others = append(others, entries[i].Loc)
+	}
+	return &IdentityError{"Capability List", strings.Join(others, " "), l.CapabilityList().URI}
+}
+
+func (s *Snapshot) readRecord() error {
+	l := s.layout
+	b, err := readAll(s.files, l.Record().Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return damaged(l.Record().Path, err)
+	}
+	s.record = b
+	if s.Record, err = ParseRecord(b); err != nil {
+		return damaged(l.Record().Path, fmt.Errorf("the record is malformed: %w", err))
+	}
+	return compare(s.Record.Identity, l.Identity)
+}
+
+// compare returns an IdentityError if two identities differ.
+func compare(was, now layout.Identity) error {
+	for _, x := range [...]IdentityError{
+		{"base URL", was.BaseURL, now.BaseURL},
+		{"publication URL", was.PublicationURL, now.PublicationURL},
+		{"folder", was.Folder, now.Folder},
+		{"form of URIs", formName(was.Form), formName(now.Form)},
+	} {
+		if x.Was != x.Requested {
+			return &x
+		}
+	}
+	return nil
+}
+
+func formName(f layout.Form) string {
+	if f == layout.PlainURIs {
+		return "plain"
+	}
+	return string(f)
+}
+
+// checkHeads compares the heads with the record. Two of them can be written
+// again from nothing; the others hold what is known nowhere else.
+func (s *Snapshot) checkHeads() error {
+	if s.Record == nil {
+		return nil
+	}
+	for _, h := range s.Record.Heads {
+		length, digest, err := digest(s.files, h.Path)
+		if errors.Is(err, fs.ErrNotExist) && s.isMissing(h.Path) {
+			continue
+		}
+		if err != nil {
+			return damaged(h.Path, err)
+		}
+		if length != h.Length || digest != h.SHA256 {
+			return damaged(h.Path, errors.New("it is not the document that the record names"))
+		}
+	}
+	return nil
+}
+
+func (s *Snapshot) isMissing(path string) bool {
+	for _, m := range s.Missing {
+		if m == path {
+			return true
+		}
+	}
+	return false
+}
+
+// HeadOf describes a document as the record does.
+func HeadOf(files fs.FS, path string) (Head, error) {
+	length, sum, err := digest(files, path)
+	return Head{Path: path, Length: length, SHA256: sum}, err
+}
+
+// Changed reports whether another record is there than the one that was read.
+func (s *Snapshot) Changed() bool {
+	b, err := readAll(s.files, s.layout.Record().Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.record != nil
+	}
+	return err != nil || !bytes.Equal(b, s.record)
+}
+
+// Bodies returns the paths of all documents that are not among the record's
+// fixed names: parts, and Change Lists under an Index.
+func (s *Snapshot) Bodies() []string {
+	var paths []string
+	if s.Indexed {
+		for _, p := range s.Parts {
+			paths = append(paths, p.Path)
+		}
+	}
+	for _, c := range s.Changes {
+		if c.Path != s.layout.ChangeList().Path {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths
+}
+
+func digest(files fs.FS, path string) (length int64, hexDigest string, err error) {
+	f, err := files.Open(path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if length, err = io.Copy(h, f); err != nil {
+		return 0, "", err
+	}
+	return length, hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// readAll reads a small file whole.
+func readAll(files fs.FS, path string) ([]byte, error) {
+	f, err := files.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	const most = 256 << 20 // a record of more than a million retired bodies
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && len(b) > most {
+		err = errors.New("the file is too long")
+	}
+	return b, err
+}
+
+// read reads a whole document, which has to be of a capability.
+func (s *Snapshot) read(ref layout.Ref, want resourcesync.Capability) (*resourcesync.Document, []resourcesync.Entry, error) {
+	f, err := s.files.Open(ref.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	d := resourcesync.NewDecoder(f, resourcesync.Limits{})
+	doc, err := head(d, want)
+	if err != nil {
+		return nil, nil, err
+	}
+	var entries []resourcesync.Entry
+	for {
+		e, err := d.Next()
+		if err == io.EOF {
+			return doc, entries, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		entries = append(entries, *e)
+	}
+}
+
+func head(d *resourcesync.Decoder, want resourcesync.Capability) (*resourcesync.Document, error) {
+	doc, err := d.Document()
+	if err != nil {
+		return nil, err
+	}
+	if got := doc.Metadata.Capability; got != want {
+		return nil, fmt.Errorf("its capability is %q, not %q", got, want)
+	}
+	return doc, nil
+}
