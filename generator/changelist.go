@@ -301,8 +301,8 @@ func (c *changeLists) list(head *resourcesync.Document, open *snapshot.OpenList,
 
 // index stages the Change List Index.
 func (c *changeLists) index(lists []snapshot.ChangeList) error {
-	if len(lists) > c.events.limits.entries {
-		return fmt.Errorf("%d Change Lists are more than one Index can hold (%d)", len(lists), c.events.limits.entries)
+	if len(lists) > resourcesync.MaxEntries {
+		return fmt.Errorf("%d Change Lists are more than one Index can hold (%d)", len(lists), resourcesync.MaxEntries)
 	}
 	head := changeListHead(c.layout, false, lists[0].From, time.Time{})
 	head.Index = true

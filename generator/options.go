@@ -81,6 +81,7 @@ type limits struct {
 	entries   int
 	bytes     int64
 	manyParts int // resources from which on parts are joined
+	cutBits   int // 0 is that of layout.Cutter
 }
 
 // DefaultGrace outlasts the time for which caches usually keep a document.
@@ -116,7 +117,7 @@ func (o *Options) applyDefaults() {
 		o.OnChange = func(Change) {}
 	}
 	if o.limits == (limits{}) {
-		o.limits = limits{resourcesync.MaxEntries, resourcesync.MaxBytes, manyResources}
+		o.limits = limits{entries: resourcesync.MaxEntries, bytes: resourcesync.MaxBytes, manyParts: manyResources}
 	}
 }
 

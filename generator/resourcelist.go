@@ -63,7 +63,7 @@ func newResourceList(st *stage, l layout.Layout, last *snapshot.Snapshot, lim li
 		return nil, err
 	}
 	r.foot = int64(len(resourcesync.AppendFoot(nil, false)))
-	r.cutter = layout.Cutter{MaxEntries: lim.entries, MaxBytes: lim.bytes - int64(len(head)) - r.foot}
+	r.cutter = layout.Cutter{MaxEntries: lim.entries, MaxBytes: lim.bytes - int64(len(head)) - r.foot, Bits: lim.cutBits}
 	return r, nil
 }
 
@@ -304,8 +304,8 @@ func (r *resourceList) writeBodies(l layout.Layout, at, completed time.Time) err
 		}
 		r.index = append(r.index, partEntry(part))
 	}
-	if len(r.index) > r.limits.entries {
-		return fmt.Errorf("%d parts are more than one Resource List Index can hold (%d)", len(r.index), r.limits.entries)
+	if len(r.index) > resourcesync.MaxEntries {
+		return fmt.Errorf("%d parts are more than one Resource List Index can hold (%d)", len(r.index), resourcesync.MaxEntries)
 	}
 	return nil
 }

@@ -6,11 +6,11 @@ import (
 )
 
 // cutBits is how many zero bits at the end of its URI's digest make a resource
-// the last one of a part: one in 4,096 on average. With rareBits, of so many
-// pieces a part is made that an Index can hold those of a billion resources.
+// the last one of a part: one in 4,096 on average. With rareBits more, so few
+// cuts remain that an Index can hold the parts of a billion resources.
 const (
 	cutBits  = 12
-	rareBits = 15
+	rareBits = 3
 )
 
 // Cutter decides where a long list ends. Where it does depends on the URIs
@@ -22,6 +22,9 @@ type Cutter struct {
 	// without what stands around the entries.
 	MaxEntries int
 	MaxBytes   int64
+	// Bits is how many zero bits make a cut. 0 stands for 12, which is what
+	// publications have; tests have smaller lists.
+	Bits int
 
 	entries int
 	bytes   int64
@@ -44,8 +47,12 @@ func (c *Cutter) Before(size int) bool {
 func (c *Cutter) After(uri string) (rare, cut bool) {
 	digest := sha256.Sum256([]byte(uri))
 	end := binary.BigEndian.Uint64(digest[24:])
-	if cut = end&(1<<cutBits-1) == 0; cut {
+	bits := c.Bits
+	if bits == 0 {
+		bits = cutBits
+	}
+	if cut = end&(1<<bits-1) == 0; cut {
 		c.entries, c.bytes = 0, 0
 	}
-	return end&(1<<rareBits-1) == 0, cut
+	return end&(1<<(bits+rareBits)-1) == 0, cut
 }

@@ -72,26 +72,32 @@ func (g *Glob) match(path, name string, dir bool) bool {
 }
 
 // spells reports whether the pattern, or the beginning of it, matches the path
-// with a last segment that does not begin with a wildcard. As in a shell, only
-// that brings in a name that is left out otherwise.
+// with a last segment that says something of the name. As in a shell, only that
+// brings in what is left out otherwise.
 func (g *Glob) spells(path, name string) bool {
 	if !g.anchored {
-		return !startsWild(g.pattern) && doublestar.MatchUnvalidated(g.pattern, name)
+		return meansName(g.pattern, name) && doublestar.MatchUnvalidated(g.pattern, name)
 	}
 	for end := 0; end <= len(g.pattern); end++ {
 		if end < len(g.pattern) && g.pattern[end] != '/' {
 			continue
 		}
 		prefix := g.pattern[:end]
-		if !startsWild(prefix[strings.LastIndexByte(prefix, '/')+1:]) && doublestar.MatchUnvalidated(prefix, path) {
+		segment := prefix[strings.LastIndexByte(prefix, '/')+1:]
+		if meansName(segment, name) && doublestar.MatchUnvalidated(prefix, path) {
 			return true
 		}
 	}
 	return false
 }
 
-func startsWild(segment string) bool {
-	return segment == "" || strings.IndexByte(`*?[{`, segment[0]) >= 0
+// meansName reports whether a segment of a pattern has more than wildcards in
+// it and, for a hidden name, begins with its dot.
+func meansName(segment, name string) bool {
+	if name[0] == '.' {
+		return strings.HasPrefix(segment, ".")
+	}
+	return strings.Trim(segment, "*?.") != ""
 }
 
 // judge says whether an entry belongs to the source, and if it does, whether a

@@ -1,0 +1,153 @@
+package generator
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// TestAnyHistory edits a source at random and builds in between. Whatever
+// happened, the publication describes the source as one made from scratch
+// would, and its Change Lists lead from any state before to the last one.
+func TestAnyHistory(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		dir := fmt.Sprintf("%s/%d", base, n)
+		h := &history{world: newWorld(t, dir), t: t, dir: dir}
+		h.options.AllowEmpty = true
+		h.options.MaxDelete = Limit{Count: 100, Percent: true}
+		h.options.limits = rapid.SampledFrom([]limits{{}, smallLists, joinedLists}).Draw(t, "lists")
+		h.play()
+		os.RemoveAll(dir)
+	})
+}
+
+type history struct {
+	*world
+	t     *rapid.T
+	dir   string
+	past  []publication
+	files map[string]string // path to content
+}
+
+func (h *history) play() {
+	h.files = map[string]string{}
+	h.buildAndCheck()
+	for range rapid.IntRange(1, 6).Draw(h.t, "runs") {
+		for range rapid.IntRange(0, 25).Draw(h.t, "edits") {
+			h.edit()
+		}
+		if rapid.Bool().Draw(h.t, "lose the cache") {
+			os.Remove(h.cache)
+		}
+		h.buildAndCheck()
+	}
+	h.compareWithScratch()
+}
+
+// names are few, so that edits meet each other, and awkward.
+var names = []string{
+	"a", "a.txt", "a-b", "a/b", "a/b/c.html", "a/c", "a b", "a%20b", "é", "e\u0301", "z&<>'\"", "\x01\xff", "d/1", "d/2", "d/3", "d/4", "d/5", "d/6", "d/7", "d/8", "d/9", "e/1", "e/2", "e/3", "e/4", "e/5",
+}
+
+func (h *history) edit() {
+	name := rapid.SampledFrom(names).Draw(h.t, "name")
+	switch rapid.SampledFrom([]string{"write", "write", "write", "remove", "touch", "rename"}).Draw(h.t, "edit") {
+	case "write":
+		h.write(name, rapid.SampledFrom([]string{"", "x", "y", "longer", "looong"}).Draw(h.t, "content"))
+	case "remove":
+		h.delete(name)
+	case "touch":
+		if _, ok := h.files[name]; ok {
+			h.touch(name, h.modified())
+		}
+	case "rename":
+		if content, ok := h.files[name]; ok {
+			h.delete(name)
+			h.write(rapid.SampledFrom(names).Draw(h.t, "to"), content)
+		}
+	}
+}
+
+// modified is the time of an edit: long ago, just before the next build, or in
+// the future. No two edits have the same one, as with a real clock.
+func (h *history) modified() time.Time {
+	h.now = h.now.Add(time.Second)
+	offset := rapid.SampledFrom([]time.Duration{-24 * time.Hour, -time.Second, 0, time.Hour}).Draw(h.t, "age")
+	return h.now.Add(offset)
+}
+
+// write makes room for the file, as a file may become a directory and the
+// reverse.
+func (h *history) write(name, content string) {
+	for other := range h.files {
+		if len(other) > len(name) && other[:len(name)+1] == name+"/" || len(name) > len(other) && name[:len(other)+1] == other+"/" {
+			h.delete(other)
+		}
+	}
+	if _, ok := h.files[name]; !ok {
+		h.remove(name) // a directory that is empty by now
+	}
+	h.file(name, content, h.modified())
+	h.files[name] = content
+}
+
+func (h *history) delete(name string) {
+	if _, ok := h.files[name]; ok {
+		h.remove(name)
+		delete(h.files, name)
+	}
+}
+
+func (h *history) buildAndCheck() {
+	h.build()
+	p := read(h.t, h.out)
+	if len(p.resources) != len(h.files) {
+		h.t.Fatalf("%d resources for %d files", len(p.resources), len(h.files))
+	}
+	for _, before := range h.past {
+		got := replay(h.t, before.resources, p, before.at)
+		if diff := cmp.Diff(withoutTimes(p.resources), withoutTimes(got)); diff != "" {
+			h.t.Fatalf("replaying from %v (-published +replayed):\n%s", before.at, diff)
+		}
+	}
+	h.past = append(h.past, p)
+	again := tree(h.t, h.out)
+	if report := h.build(); report.Wrote || report.Read > 0 {
+		h.t.Fatalf("a second build did something: %+v", report)
+	}
+	if diff := cmp.Diff(again, tree(h.t, h.out)); diff != "" {
+		h.t.Fatalf("a second build changed something:\n%s", diff)
+	}
+}
+
+func withoutTimes(state map[string]resourcesync.Entry) map[string]resourcesync.Entry {
+	bare := map[string]resourcesync.Entry{}
+	for uri, e := range state {
+		e.LastModified = time.Time{}
+		bare[uri] = e
+	}
+	return bare
+}
+
+func (h *history) compareWithScratch() {
+	fresh := newWorld(h.t, h.dir)
+	fresh.options = h.options
+	fresh.options.Out = h.dir + "/scratch"
+	fresh.options.Cache = ""
+	fresh.now = h.now
+	fresh.build()
+	want, got := describe(read(h.t, fresh.options.Out).parts), describe(h.past[len(h.past)-1].parts)
+	if diff := cmp.Diff(want, got); diff != "" {
+		h.t.Fatalf("(-from scratch +step by step):\n%s", diff)
+	}
+}
