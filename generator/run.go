@@ -184,7 +184,7 @@ func (r *run) survey(ctx context.Context) error {
 		}
 	}
 	if d.clamped > 0 {
-		r.warn("%d files have modification times in the future, or before the year 0", d.clamped)
+		r.warn("%d files were modified later than this publication, or before the year 0: their lastmod is adjusted", d.clamped)
 	}
 	return r.finish()
 }
