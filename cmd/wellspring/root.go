@@ -68,6 +68,7 @@ Z39.99-2017): a tree of plain files that any web host can serve, and that
 harvesters can copy, follow and audit.
 
 ` + exitCodes,
+		Version:       release(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -78,6 +79,7 @@ harvesters can copy, follow and audit.
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	flags := root.PersistentFlags()

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/wellspring-sync/wellspring/"
+
+// allowed says which packages of ours each package may import: those to the
+// right of it in the picture of ARCHITECTURE.md.
+var allowed = map[string][]string{
+	"cmd/wellspring": {"generator", "hashing", "layout", "publish", "resourcesync", "scanner", "snapshot"},
+	"generator":      {"hashing", "layout", "publish", "resourcesync", "scanner", "snapshot"},
+	"hashing":        {"resourcesync"},
+	"layout":         {},
+	"publish":        {},
+	"resourcesync":   {},
+	"scanner":        {},
+	"snapshot":       {"layout", "resourcesync"},
+}
+
+// TestImportsPointOneWay keeps packages apart, and each third-party module in
+// one of them.
+func TestImportsPointOneWay(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	importer := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		name := strings.TrimPrefix(fields[0], module)
+		ours, known := allowed[name]
+		if !known {
+			t.Errorf("package %s is not in the list of this test", name)
+		}
+		for _, dependency := range fields[1:] {
+			if own, ok := strings.CutPrefix(dependency, module); ok {
+				if !slices.Contains(ours, own) {
+					t.Errorf("%s imports %s", name, own)
+				}
+				continue
+			}
+			if host, _, _ := strings.Cut(dependency, "/"); !strings.Contains(host, ".") {
+				continue // the standard library
+			}
+			if name == "resourcesync" {
+				t.Errorf("%s imports %s, which is not in the standard library", name, dependency)
+			}
+			m := moduleOf(dependency)
+			if other := importer[m]; other != "" && other != name && m != "golang.org/x/sys" {
+				t.Errorf("%s is imported by %s and by %s", m, other, name)
+			}
+			importer[m] = name
+		}
+	}
+}
+
+// moduleOf cuts an import path down to its module, roughly.
+func moduleOf(dependency string) string {
+	parts := strings.Split(dependency, "/")
+	return path.Join(parts[:min(3, len(parts))]...)
+}
