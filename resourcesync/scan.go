@@ -228,15 +228,20 @@ func (s *scanner) metadata(m *Metadata) bool {
 	if !s.skip("<rs:md") {
 		return false
 	}
-	var capability, change string
-	ok := s.attr(` capability="`, &capability) && s.attr(` change="`, &change) &&
+	// Resources, which come by the million, begin with their hash.
+	if !strings.HasPrefix(s.rest, ` hash="`) && !s.metadataBeforeHash(m) {
+		return false
+	}
+	return s.attr(` hash="`, (*string)(&m.Hash)) && s.length(&m.Length, &m.HasLength) &&
+		s.attr(` type="`, &m.Type) && s.attr(` encoding="`, &m.Encoding) &&
+		s.untrimmedAttr(` path="`, &m.Path) && s.skip("/>")
+}
+
+func (s *scanner) metadataBeforeHash(m *Metadata) bool {
+	return s.attr(` capability="`, (*string)(&m.Capability)) && s.attr(` change="`, (*string)(&m.Change)) &&
 		s.timeAttr(` datetime="`, &m.DateTime) &&
 		s.timeAttr(` at="`, &m.At) && s.timeAttr(` completed="`, &m.Completed) &&
-		s.timeAttr(` from="`, &m.From) && s.timeAttr(` until="`, &m.Until) &&
-		s.attr(` hash="`, (*string)(&m.Hash)) && s.length(&m.Length, &m.HasLength) &&
-		s.attr(` type="`, &m.Type) && s.attr(` encoding="`, &m.Encoding) && s.untrimmedAttr(` path="`, &m.Path)
-	m.Capability, m.Change = Capability(capability), ChangeType(change)
-	return ok && s.skip("/>")
+		s.timeAttr(` from="`, &m.From) && s.timeAttr(` until="`, &m.Until)
 }
 
 func (s *scanner) link(l *Link) bool {
@@ -330,12 +335,36 @@ func (s *scanner) until(end byte) (string, bool) {
 	}
 	text := s.rest[:i]
 	s.rest = s.rest[i:]
-	for j := range len(text) {
-		if mustEscape[text[j]] {
-			return s.unescape(text)
-		}
+	if !isPlain(text) {
+		return s.unescape(text)
 	}
 	return text, true
+}
+
+// isPlain reports whether all bytes stand for themselves. It looks at eight of
+// them at once.
+func isPlain(s string) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for ; len(s) >= 8; s = s[8:] {
+		x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		// A byte c of x that is 0 has its top bit set in (x-ones)&^x. For one
+		// that is less than a space, the same holds with spaces for ones.
+		amp, lt, gt := x^'&'*ones, x^'<'*ones, x^'>'*ones
+		quot, apos, del := x^'"'*ones, x^'\''*ones, x^0x7f*ones
+		odd := x | (x-' '*ones)&^x |
+			(amp-ones)&^amp | (lt-ones)&^lt | (gt-ones)&^gt |
+			(quot-ones)&^quot | (apos-ones)&^apos | (del-ones)&^del
+		if odd&tops != 0 {
+			return false
+		}
+	}
+	for i := range len(s) {
+		if mustEscape[s[i]] {
+			return false
+		}
+	}
+	return true
 }
 
 // unescape undoes the escaping of AppendEntry, and of nobody else.
@@ -378,9 +407,15 @@ func unescapeOne(s string) (plain string, size int) {
 	return "", 0
 }
 
-func hasSpace(s string) bool { return strings.ContainsAny(s, " \t\r\n") }
+func hasSpace(s string) bool {
+	return strings.IndexByte(s, ' ') >= 0 || !isPlain(s) && strings.ContainsAny(s, "\t\r\n")
+}
 
-func hasSpaceAround(s string) bool { return trimSpace(s) != s }
+func hasSpaceAround(s string) bool {
+	return s != "" && (isSpace(s[0]) || isSpace(s[len(s)-1]))
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 func parseLength(s string) (int64, error) {
 	n, err := strconv.ParseUint(s, 10, 63)
