@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
@@ -61,6 +62,21 @@ func CacheFile(source, baseURL string) (string, error) {
 	}
 	sum := sha256.Sum256([]byte(source + "\n" + baseURL))
 	return filepath.Join(dir, "wellspring", hex.EncodeToString(sum[:12])+".stat"), nil
+}
+
+// CheckCache returns an error if a cache would overwrite something else.
+func CheckCache(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil // the cache cannot be written either, or there is nothing
+	}
+	defer f.Close()
+	magic := make([]byte, len(cacheMagic))
+	n, err := io.ReadFull(f, magic)
+	if n == 0 && err == io.EOF || string(magic) == cacheMagic {
+		return nil
+	}
+	return fmt.Errorf("%s is there, and is no stat cache", name)
 }
 
 // cacheReader goes through a cache in the order of URIs.

@@ -52,10 +52,12 @@ type detector struct {
 	// times, and what is known of it.
 	remember func(*cached)
 	// next is from when on a file counts as unsettled for the next run.
-	next    time.Time
-	clamped int // modification times in the future, or out of range
-	reserve reserved
-	tree    scanner.Tree
+	next time.Time
+	// clamped counts modification times in the future, or out of range.
+	clamped      int
+	firstClamped string
+	reserve      reserved
+	tree         scanner.Tree
 }
 
 // candidates looks at each pair and decides whether the file has to be read.
@@ -148,7 +150,7 @@ func (d *detector) findings(ctx context.Context, results iter.Seq2[hashing.Resul
 		for r, err := range results {
 			var f *finding
 			if err == nil {
-				f, err = d.finding(&r)
+				f, err = d.finding(ctx, &r)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -164,13 +166,13 @@ func (d *detector) findings(ctx context.Context, results iter.Seq2[hashing.Resul
 	}
 }
 
-func (d *detector) finding(r *hashing.Result[candidate]) (*finding, error) {
+func (d *detector) finding(ctx context.Context, r *hashing.Result[candidate]) (*finding, error) {
 	c := &r.Item
 	switch {
 	case !c.HasAfter:
 		return deleted(&c.Before, "not there any more"), nil
 	case r.Err != nil:
-		return d.unread(c, r.Err)
+		return d.unread(ctx, c, r.Err)
 	case r.Read:
 		return d.fromBytes(c, &cached{
 			uri: c.After.URI, stat: scanner.StatOf(r.Fingerprint.State), began: r.Fingerprint.Began,
@@ -191,7 +193,7 @@ func deleted(before *snapshot.Previous, reason string) *finding {
 
 // unread deals with a file that could not be read. It is not deleted unless it
 // is really gone.
-func (d *detector) unread(c *candidate, err error) (*finding, error) {
+func (d *detector) unread(ctx context.Context, c *candidate, err error) (*finding, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, again := d.tree.Lstat(c.After.Real); errors.Is(again, fs.ErrNotExist) {
 			d.o.Log.Info("vanished while the run was going on", "path", c.After.Path)
@@ -201,8 +203,8 @@ func (d *detector) unread(c *candidate, err error) (*finding, error) {
 			return deleted(&c.Before, "vanished"), nil
 		}
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -244,7 +246,7 @@ func (d *detector) publishedHash(known resourcesync.Hash) resourcesync.Hash {
 
 // fromBytes compares digests, which is what decides.
 func (d *detector) fromBytes(c *candidate, now *cached, read bool) (*finding, error) {
-	modified := d.lastModified(now.stat.ModTime)
+	modified := d.lastModified(c.After.Path, now.stat.ModTime)
 	if !modified.Equal(now.stat.ModTime.Truncate(time.Second)) || !now.stat.ModTime.Add(racy).Before(d.next) ||
 		c.HasBefore && !c.Before.LastModified.Equal(modified) {
 		d.remember(now)
@@ -280,17 +282,23 @@ func compare(before *resourcesync.Metadata, now *cached) (resourcesync.ChangeTyp
 
 // lastModified is a file's own modification time, as it is published: in whole
 // seconds, not in the future, and within the years that can be written.
-func (d *detector) lastModified(t time.Time) time.Time {
+func (d *detector) lastModified(path string, t time.Time) time.Time {
 	t = t.UTC().Truncate(time.Second)
 	switch {
 	case t.After(d.at):
-		d.clamped++
+		d.clamp(path)
 		return d.at
 	case t.Year() < 0:
-		d.clamped++
+		d.clamp(path)
 		return time.Time{}
 	}
 	return t
+}
+
+func (d *detector) clamp(path string) {
+	if d.clamped++; d.clamped == 1 {
+		d.firstClamped = path
+	}
 }
 
 // same reports whether a finding leaves the published entry as it is.
@@ -302,18 +310,22 @@ func (f *finding) same() bool {
 
 // reserved are the URIs of the publication, which no resource may have.
 type reserved struct {
-	exact    map[string]bool
-	prefixes []string
+	description string // that of the Source Description, wherever the folder is
+	exact       map[string]bool
+	prefixes    []string
 }
 
 func (r *reserved) check(f *scanner.File) error {
-	taken := r.exact[f.URI]
+	taken := f.URI == r.description || r.exact[f.URI]
 	for _, p := range r.prefixes {
 		taken = taken || strings.HasPrefix(f.URI, p)
 	}
 	if !taken {
 		return nil
 	}
-	return &Refusal{Why: fmt.Sprintf("the file %q has the URI %s, which is one of the publication's own: "+
-		"leave it out with --exclude, or choose another --folder", f.Path, f.URI)}
+	wayOut := "leave it out with --exclude, or choose another --folder"
+	if f.URI == r.description {
+		wayOut = "leave it out with --exclude"
+	}
+	return &Refusal{Why: fmt.Sprintf("the file %q has the URI %s, which is one of the publication's own: %s", f.Path, f.URI, wayOut)}
 }

@@ -49,8 +49,9 @@ type Options struct {
 
 	// AllowEmpty publishes a source without any files.
 	AllowEmpty bool
-	// MaxDelete is how many deletions one run may publish.
-	MaxDelete Limit
+	// MaxDelete is how many deletions one run may publish; by default
+	// DefaultMaxDelete.
+	MaxDelete *Limit
 	// Rebase starts a new publication in place of one that cannot be continued.
 	Rebase bool
 	// AcceptClock goes on although the clock is a day or more behind the last
@@ -104,8 +105,8 @@ func (o *Options) applyDefaults() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.MaxDelete == (Limit{}) {
-		o.MaxDelete = DefaultMaxDelete
+	if o.MaxDelete == nil {
+		o.MaxDelete = &DefaultMaxDelete
 	}
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace

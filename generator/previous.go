@@ -22,6 +22,10 @@ type previous struct {
 	// new publication leaves behind.
 	retired  []snapshot.Retired
 	obsolete []string
+	// folders are those of a publication that a new one replaces, and remove
+	// what is removed together with it.
+	folders []string
+	remove  []string
 }
 
 // readPrevious finds the last publication, or makes sure that there is none.
@@ -32,15 +36,12 @@ func (r *run) readPrevious() error {
 		return nil
 	}
 	s, err := snapshot.Open(r.out, r.layout)
-	var identity *snapshot.IdentityError
 	switch {
 	case errors.Is(err, snapshot.ErrNone):
 		r.report.First = true
 		return r.checkFolder()
-	case errors.As(err, &identity):
-		return &Refusal{Why: identity.Error(), Flag: "--rebase"}
 	case err != nil:
-		return err
+		return refuseIdentity(err)
 	}
 	r.prev = previous{snapshot: s, last: s.Last}
 	for _, path := range s.Missing {
@@ -79,6 +80,9 @@ func (r *run) checkFolder() error {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
 	}
+	if info, errStat := fs.Stat(r.out, r.layout.Folder); errStat == nil && !info.IsDir() {
+		return foreign(r.layout.Folder)
+	}
 	if err != nil {
 		return fmt.Errorf("looking at the folder %s: %w", r.layout.Folder, err)
 	}
@@ -86,35 +90,47 @@ func (r *run) checkFolder() error {
 }
 
 // readReplaced finds out, as far as possible, what a new publication leaves
-// behind in the old one's place.
+// behind in the old one's place. In the same folder, old documents are replaced
+// or retired; another folder is emptied of them.
 func (r *run) readReplaced() {
-	l := r.layout
-	b, err := fs.ReadFile(r.out, l.Record().Path)
-	if err != nil {
+	folder := snapshot.FolderOf(r.out, r.layout)
+	old := r.layout
+	old.Folder = folder
+	r.prev.last = snapshot.LastOf(r.out, old)
+	record, err := snapshot.ReadRecord(r.out, old)
+	if err != nil || record == nil {
 		return
 	}
-	record, err := snapshot.ParseRecord(b)
-	if err != nil {
+	if old, err = layout.New(record.Identity); err != nil {
 		return
 	}
-	r.prev.last = record.At
-	r.prev.retired = record.Retired
-	if l, err = layout.New(record.Identity); err != nil {
-		return
-	}
-	s, err := snapshot.Open(r.out, l)
+	s, err := snapshot.Open(r.out, old)
 	if err != nil {
 		r.warn("the old publication could not be read, so that not all of its files will be removed: %v", err)
 		return
 	}
 	r.prev.last = s.Last
-	r.prev.obsolete = s.Bodies()
+	if folder == r.layout.Folder {
+		r.prev.retired, r.prev.obsolete = record.Retired, s.Bodies()
+		return
+	}
+	r.prev.folders = []string{folder}
+	r.prev.remove = s.Bodies()
+	for _, b := range record.Retired {
+		r.prev.remove = append(r.prev.remove, b.Path)
+	}
+	for _, h := range record.Heads {
+		if h.Path != old.SourceDescription().Path { // which is where it was
+			r.prev.remove = append(r.prev.remove, h.Path)
+		}
+	}
+	r.prev.remove = append(r.prev.remove, old.Record().Path)
 }
 
 // reserved returns the URIs that the publication takes.
 func (r *run) reserved() reserved {
 	l := r.layout
-	own := reserved{exact: map[string]bool{l.SourceDescription().URI: true}}
+	own := reserved{description: l.SourceDescription().URI, exact: map[string]bool{}}
 	folder := strings.TrimSuffix(l.Record().URI, path.Base(l.Record().Path))
 	if l.Folder != "." {
 		own.prefixes = []string{folder}

@@ -24,7 +24,7 @@ func TestAnyHistory(t *testing.T) {
 		dir := fmt.Sprintf("%s/%d", base, n)
 		h := &history{world: newWorld(t, dir), t: t, dir: dir}
 		h.options.AllowEmpty = true
-		h.options.MaxDelete = Limit{Count: 100, Percent: true}
+		h.options.MaxDelete = &Limit{Count: 100, Percent: true}
 		h.options.limits = rapid.SampledFrom([]limits{{}, smallLists, joinedLists}).Draw(t, "lists")
 		h.play()
 		os.RemoveAll(dir)

@@ -21,8 +21,7 @@ func (r *run) publish(ctx context.Context) error {
 		return err
 	}
 	if r.o.DryRun {
-		r.foresee()
-		return nil
+		return r.foresee()
 	}
 	at, err := r.compose()
 	if err != nil {
@@ -65,7 +64,7 @@ func (r *run) checkAmount() error {
 }
 
 // foresee says what a dry run would write.
-func (r *run) foresee() {
+func (r *run) foresee() error {
 	l, first := r.layout, r.prev.snapshot == nil
 	add := func(ref layout.Ref, changes bool) {
 		if changes {
@@ -73,7 +72,11 @@ func (r *run) foresee() {
 		}
 	}
 	events := r.report.Events() > 0
-	add(l.ChangeList(), first || events)
+	changes, err := r.foreseeChanges()
+	if err != nil {
+		return err
+	}
+	add(changes, first || events)
 	add(l.ResourceList(), first || events || r.report.Refreshed > 0)
 	for _, d := range r.descriptions() {
 		add(d.ref, !r.isPublished(d.ref.Path, d.content))
@@ -86,6 +89,24 @@ func (r *run) foresee() {
 	if r.report.Wrote {
 		r.report.At = r.at(1)
 	}
+	return nil
+}
+
+// foreseeChanges returns the document that the events will go into: the open
+// Change List or, if that has no room, the Index of a new one.
+func (r *run) foreseeChanges() (layout.Ref, error) {
+	s := r.prev.snapshot
+	if s == nil || r.report.Events() == 0 {
+		return r.layout.ChangeList(), nil
+	}
+	open, err := s.OpenList()
+	if err != nil {
+		return layout.Ref{}, err
+	}
+	if open.Entries+r.report.Events() > r.o.limits.entries {
+		return r.layout.ChangeList(), nil
+	}
+	return open.Ref, nil
 }
 
 // compose stages all documents in the order of the commit, and returns the time
@@ -239,6 +260,12 @@ func (r *run) retire(at time.Time) []snapshot.Retired {
 			r.report.Swept++
 		default:
 			kept = append(kept, b)
+		}
+	}
+	for _, path := range r.prev.remove {
+		if !needed[path] {
+			r.tx.Remove(path)
+			r.report.Swept++
 		}
 	}
 	for _, path := range r.obsolete() {

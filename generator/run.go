@@ -8,6 +8,8 @@ import (
 	"iter"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/hashing"
@@ -22,21 +24,19 @@ import (
 // returns a *[Refusal] where a guard stopped it, an error that is
 // publish.ErrLocked or ErrChanged where another run was in the way, and other
 // errors for what failed. After an error nothing has changed, unless it is a
-// *publish.IncompleteError.
+// *publish.IncompleteError; the Report then says what was found out so far.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o.applyDefaults()
 	l, err := layout.New(o.Identity)
 	if err != nil {
-		return nil, err
+		return &Report{}, err
 	}
 	r := &run{o: o, layout: l, began: time.Now()}
 	r.report.LeftOut = map[scanner.Reason]int{}
 	r.report.SourceDescription = l.SourceDescription().URI
-	if err := r.do(ctx); err != nil {
-		return nil, err
-	}
+	err = r.do(ctx)
 	r.report.Took = time.Since(r.began)
-	return &r.report, nil
+	return &r.report, err
 }
 
 // run is the state of one run.
@@ -58,6 +58,8 @@ type run struct {
 	events *events
 	meter  *meter
 	cache  *cacheWriter // nil if none is written
+
+	linkWarnings []string
 }
 
 func (r *run) do(ctx context.Context) error {
@@ -132,6 +134,10 @@ func openSource(dir string) (*os.Root, error) {
 	return root, nil
 }
 
+// clockLead is how far a publication may be ahead of the clock without a word:
+// several runs in one second are each a second later than the one before.
+const clockLead = time.Minute
+
 // checkClock decides on the time of the run.
 func (r *run) checkClock() error {
 	r.now = r.o.Now().UTC().Truncate(time.Second)
@@ -143,7 +149,7 @@ func (r *run) checkClock() error {
 			Flag: "--accept-clock",
 		}
 	}
-	if r.now.Before(last) {
+	if r.now.Before(last.Add(-clockLead)) {
 		r.warn("the clock (%s) is behind the last publication (%s), which is followed as if it were later",
 			resourcesync.FormatDateTime(r.now), resourcesync.FormatDateTime(last))
 	}
@@ -180,11 +186,17 @@ func (r *run) survey(ctx context.Context) error {
 			err = r.take(f)
 		}
 		if err != nil {
-			return err
+			return refuseIdentity(err)
 		}
 	}
-	if d.clamped > 0 {
-		r.warn("%d files were modified later than this publication, or before the year 0: their lastmod is adjusted", d.clamped)
+	slices.Sort(r.linkWarnings)
+	r.report.Warnings = append(r.report.Warnings, r.linkWarnings...)
+	switch {
+	case d.clamped == 1:
+		r.warn("%q was modified later than this publication, or before the year 0: its lastmod is adjusted", d.firstClamped)
+	case d.clamped > 1:
+		r.warn("%q and %d more files were modified later than this publication, or before the year 0: their lastmod is adjusted",
+			d.firstClamped, d.clamped-1)
 	}
 	return r.finish()
 }
@@ -206,6 +218,16 @@ func (r *run) begin() error {
 		r.cache = createCache(r.o.Cache)
 	}
 	return nil
+}
+
+// refuseIdentity makes a refusal of an error that says that the publication has
+// another identity.
+func refuseIdentity(err error) error {
+	var identity *snapshot.IdentityError
+	if errors.As(err, &identity) {
+		return &Refusal{Why: identity.Error(), Flag: "--rebase"}
+	}
+	return err
 }
 
 func (r *run) finish() error {
@@ -317,7 +339,7 @@ func (r *run) leftOut(path string, why scanner.Reason) {
 	switch why {
 	case scanner.DanglingLink, scanner.OutsideLink, scanner.LoopLink:
 		if r.report.LeftOut[why] <= maxLinkWarnings {
-			r.warn("%q is left out: a %s", path, why)
+			r.linkWarnings = append(r.linkWarnings, fmt.Sprintf("%q is left out: a %s", path, why))
 		}
 	}
 }
@@ -326,21 +348,34 @@ func (r *run) leftOut(path string, why scanner.Reason) {
 // the source.
 func (r *run) own() []scanner.Own {
 	var own []scanner.Own
-	add := func(dir string, names ...string) {
+	add := func(dir string, folder bool, names ...string) {
 		if info, err := fs.Stat(r.out, dir); err == nil && info.IsDir() {
-			own = append(own, scanner.Own{Dir: info, Names: names})
+			own = append(own, scanner.Own{Dir: info, Names: names, Folder: folder})
 		}
 	}
-	top := []string{publish.Folder}
-	if r.layout.Folder == "." {
-		top = append(top, r.layout.Documents()...)
-	} else {
-		add(r.layout.Folder)
+	add(".", false, publish.Folder)
+	for _, folder := range append(r.prev.folders, r.layout.Folder) {
+		add(folder, folder != ".", r.layout.Documents()...)
 	}
-	add(".", top...)
 	description := r.layout.SourceDescription().Path
-	add(path.Dir(description), path.Base(description))
-	return own
+	add(path.Dir(description), false, path.Base(description))
+	return append(own, r.ownCache()...)
+}
+
+// ownCache leaves the cache out, should it lie in the source.
+func (r *run) ownCache() []scanner.Own {
+	if r.o.Cache == "" {
+		return nil
+	}
+	info, err := os.Stat(filepath.Dir(r.o.Cache))
+	if err != nil {
+		return nil
+	}
+	own := scanner.Own{Dir: info, Names: []string{filepath.Base(r.o.Cache)}}
+	if r.cache != nil && r.cache.file != nil {
+		own.Names = append(own.Names, filepath.Base(r.cache.file.Name()))
+	}
+	return []scanner.Own{own}
 }
 
 // keepCache makes the new cache the cache.
@@ -349,6 +384,6 @@ func (r *run) keepCache() {
 		return
 	}
 	if err := r.cache.finish(); err != nil {
-		r.o.Log.Info("the stat cache could not be written; the next run may read more files", "error", err)
+		r.warn("the stat cache could not be written, so the next run may read more files: %v", err)
 	}
 }

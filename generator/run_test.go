@@ -172,7 +172,7 @@ func TestGuards(t *testing.T) {
 	}{
 		{"empty source", func(w *world) { w.remove("d0"); w.remove("d1"); w.remove("d2") }, func(*Options) {}, "--allow-empty"},
 		{"too many deletions", func(w *world) { w.remove("d0"); w.remove("d1") }, func(*Options) {}, "--max-delete=40"},
-		{"more than a number", func(w *world) { w.remove("d0") }, func(o *Options) { o.MaxDelete = Limit{Count: 19} }, "--max-delete=20"},
+		{"more than a number", func(w *world) { w.remove("d0") }, func(o *Options) { o.MaxDelete = &Limit{Count: 19} }, "--max-delete=20"},
 		{"another base URL", func(*world) {}, func(o *Options) { o.Identity.BaseURL = "https://example.com/" }, "--rebase"},
 		{"another publication URL", func(*world) {}, func(o *Options) { o.Identity.PublicationURL = "https://example.com/" }, "--rebase"},
 		{"another folder", func(*world) {}, func(o *Options) { o.Identity.Folder = "elsewhere" }, "--rebase"},
@@ -206,7 +206,7 @@ func TestGuardsCanBeOverridden(t *testing.T) {
 	w.build()
 	w.remove("d0")
 	w.remove("d1")
-	if report := w.build(func(o *Options) { o.MaxDelete = Limit{Count: 40} }); report.Deleted != 40 {
+	if report := w.build(func(o *Options) { o.MaxDelete = &Limit{Count: 40} }); report.Deleted != 40 {
 		t.Errorf("deletions: %+v", report)
 	}
 	w.remove("d2")

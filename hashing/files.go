@@ -55,7 +55,8 @@ func Files[T any](ctx context.Context, p Pool, items iter.Seq2[T, error], job fu
 		defer close(q.work)
 		defer cancel(nil)
 
-		for item, err := range items {
+		var item T // one for all, as job makes it escape
+		for next, err := range items {
 			if err != nil {
 				q.flush(yield)
 				if !q.stopped {
@@ -63,6 +64,7 @@ func Files[T any](ctx context.Context, p Pool, items iter.Seq2[T, error], job fu
 				}
 				return
 			}
+			item = next
 			j, read := job(&item)
 			if !q.put(item, j, read, yield) {
 				return
@@ -111,6 +113,9 @@ func (r *Reader) read(ctx context.Context, j Job) (Fingerprint, error) {
 		case <-ctx.Done():
 		case <-time.After(wait):
 		}
+	}
+	if ctx.Err() != nil {
+		return Fingerprint{}, context.Cause(ctx)
 	}
 	return r.Read(ctx, j.Path, j.Name, j.Want)
 }

@@ -87,12 +87,12 @@ func (s Set) With(more Set) Set { return slices.Concat(s, more).sorted() }
 // they are known.
 func Of(h resourcesync.Hash) Set {
 	var s Set
-	for name := range h.All() {
-		if a := Algorithm(strings.ToLower(name)); slices.Contains(algorithms, a) {
+	for _, a := range algorithms {
+		if h.Get(string(a)) != "" {
 			s = append(s, a)
 		}
 	}
-	return s.sorted()
+	return s
 }
 
 // Select returns the digests by the algorithms of the set, and false if not all
@@ -143,8 +143,8 @@ type File interface {
 	Stat() (fs.FileInfo, error)
 }
 
-// Opener opens files by their slash paths. It must not follow symbolic links,
-// and must not wait for the other end of a pipe.
+// Opener opens files by their slash paths. It must not follow a symbolic link
+// out of their tree, and must not wait for the other end of a pipe.
 type Opener interface {
 	OpenFile(path string) (File, error)
 }
@@ -291,8 +291,8 @@ func (r *Reader) reset(want Set) []hash.Hash {
 	return list
 }
 
-// drain reads to the end, and looks at the first bytes where the extension said
-// nothing.
+// drain reads to the end, or until it has more than the file is long, and looks
+// at the first bytes where the extension said nothing.
 func (r *Reader) drain(ctx context.Context, f File, fp *Fingerprint, hashes []hash.Hash) (int64, error) {
 	var length int64
 	for {
@@ -315,6 +315,9 @@ func (r *Reader) drain(ctx context.Context, f File, fp *Fingerprint, hashes []ha
 		}
 		if err != nil {
 			return 0, err
+		}
+		if length > fp.State.Size() {
+			return length, nil
 		}
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 )
 
-// RootOpener opens the files below a root.
+// RootOpener opens the files below a root. A link that took a file's place is
+// followed as far as it stays inside, as [os.Root] does.
 type RootOpener struct{ Root *os.Root }
 
 // OpenFile implements [Opener].

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// openFlags neither wait for a pipe's other end nor follow a link that took a
-// file's place.
-const openFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+// openFlags do not wait for a pipe's other end.
+const openFlags = os.O_RDONLY | syscall.O_NONBLOCK
 
-// RootOpener opens the files below a root.
+// RootOpener opens the files below a root. A link that took a file's place is
+// followed as far as it stays inside, as [os.Root] does.
 type RootOpener struct{ Root *os.Root }
 
 // OpenFile implements [Opener].

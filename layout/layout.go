@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Form is how the URIs of HTML pages are made from file names.
@@ -64,7 +65,11 @@ func New(id Identity) (Layout, error) {
 	if id.Folder, err = checkFolder(id.Folder); err != nil {
 		return Layout{}, err
 	}
-	return Layout{id}, nil
+	switch id.Form {
+	case PlainURIs, IndexURIs, CleanURIs:
+		return Layout{id}, nil
+	}
+	return Layout{}, fmt.Errorf("the form of URIs %q is not known", id.Form)
 }
 
 // checkURL returns an absolute http or https URL with a slash at its end.
@@ -73,18 +78,21 @@ func checkURL(s string) (string, error) {
 		return "", fmt.Errorf("is missing")
 	}
 	u, err := url.Parse(s)
+	if err != nil && strings.Contains(s, "@") {
+		return "", fmt.Errorf("is not a URL") // not repeated, since it may have a password in it
+	}
 	if err != nil {
 		return "", fmt.Errorf("%q is not a URL", s)
 	}
 	switch {
+	case u.User != nil:
+		return "", fmt.Errorf("%q has a user name in it, which everybody would see", redact(u))
 	case u.Scheme == "":
 		return "", fmt.Errorf("%q has no scheme such as https:", s)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "", fmt.Errorf("%q has the scheme %s, not http or https", s, u.Scheme)
 	case u.Hostname() == "":
 		return "", fmt.Errorf("%q has no host", s)
-	case u.User != nil:
-		return "", fmt.Errorf("%q has a user name in it, which everybody would see", redact(u))
 	case u.RawQuery != "" || u.ForceQuery:
 		return "", fmt.Errorf("%q has a query", s)
 	case u.Fragment != "" || strings.HasSuffix(s, "#"):
@@ -102,21 +110,28 @@ func redact(u *url.URL) string {
 // canonicalURL spells scheme and host in lower case, as URIs are compared byte
 // by byte, and refuses a path that would have to be escaped or resolved.
 func canonicalURL(u *url.URL, s string) (string, error) {
-	path := u.EscapedPath()
+	path := u.RawPath // as it was spelled, if that is not how package url would
+	if path == "" {
+		path = u.EscapedPath()
+	}
 	for i := range len(path) {
 		if path[i] != '/' && path[i] != '%' && !isPathByte[path[i]] {
 			return "", fmt.Errorf("%q has %q in it, which has to be escaped", s, path[i])
 		}
 	}
 	for segment := range strings.SplitSeq(path, "/") {
-		if segment == "." || segment == ".." {
+		// Browsers resolve dots that are escaped, too.
+		if plain, _ := url.PathUnescape(segment); plain == "." || plain == ".." {
 			return "", fmt.Errorf("%q has a path with %q in it", s, segment)
 		}
 	}
 	host := strings.ToLower(u.Host)
 	for i := range len(host) {
-		if host[i] >= 0x80 || host[i] <= ' ' {
+		switch c := host[i]; {
+		case c >= 0x80:
 			return "", fmt.Errorf("%q has a host that is not in ASCII (use its xn-- form)", s)
+		case !isPathByte[c] && c != '[' && c != ']':
+			return "", fmt.Errorf("%q has %q in its host", s, c)
 		}
 	}
 	return u.Scheme + "://" + host + strings.TrimSuffix(path, "/") + "/", nil
@@ -127,9 +142,15 @@ func checkFolder(s string) (string, error) {
 	if s == "" {
 		return "resourcesync", nil
 	}
+	if strings.HasPrefix(s, "/") {
+		return "", fmt.Errorf("the folder %q is not relative to the publication", s)
+	}
 	clean := strings.Trim(strings.TrimPrefix(s, "./"), "/")
 	if clean == "." || s == "./" || s == "." {
 		return ".", nil
+	}
+	if !utf8.ValidString(clean) { // the record could not hold it
+		return "", fmt.Errorf("the folder %q is not a path in UTF-8", s)
 	}
 	for segment := range strings.SplitSeq(clean, "/") {
 		if segment == "" || segment == "." || segment == ".." || strings.ContainsAny(segment, "\\:\x00") {
@@ -138,9 +159,6 @@ func checkFolder(s string) (string, error) {
 		if segment == StagingFolder || segment == wellKnown {
 			return "", fmt.Errorf("the folder %q has a name that is taken", s)
 		}
-	}
-	if strings.HasPrefix(s, "/") {
-		return "", fmt.Errorf("the folder %q is not relative to the publication", s)
 	}
 	return clean, nil
 }
@@ -185,6 +203,30 @@ func (l Layout) Documents() []string {
 	}
 }
 
+// IsHead reports whether a document with this path changes in place: those with
+// fixed names, and the open Change List under an Index.
+func (l Layout) IsHead(path string) bool {
+	for _, ref := range [...]Ref{l.SourceDescription(), l.CapabilityList(), l.ResourceList(), l.ChangeList()} {
+		if path == ref.Path {
+			return true
+		}
+	}
+	return l.isIn("changelist", path)
+}
+
+// IsBody reports whether a document with this path may be one that is written
+// once: a part of a Resource List, or a Change List under an Index.
+func (l Layout) IsBody(path string) bool {
+	return l.isIn("resourcelist", path) || l.isIn("changelist", path)
+}
+
+// isIn reports whether a document lies in a folder of the publication's folder,
+// and not in one below that.
+func (l Layout) isIn(folder, path string) bool {
+	name, inside := strings.CutPrefix(path, l.inFolder(folder+"/").Path)
+	return inside && name != "" && name != "." && name != ".." && !strings.Contains(name, "/")
+}
+
 // stamp writes a time in the basic format of ISO 8601, so that names sort in
 // time and need no escaping.
 func stamp(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
@@ -196,7 +238,8 @@ func (l Layout) PathOf(uri string) (string, bool) {
 	if !ok || rest == "" {
 		return "", false
 	}
-	return unescape(rest)
+	path, ok := unescape(rest)
+	return path, ok && !strings.HasSuffix(path, "/")
 }
 
 func (l Layout) inFolder(name string) Ref {

@@ -31,8 +31,9 @@ func appendEscaped(dst []byte, path string) []byte {
 	return append(dst, path[start:]...)
 }
 
-// unescape is the way back. It refuses what appendEscaped cannot have written,
-// so that two spellings of one URI never lead to one file.
+// unescape is the way back. It refuses what appendEscaped cannot have written for
+// a relative path, but for a slash at its end, so that two spellings of one URI
+// never lead to one file.
 func unescape(s string) (string, bool) {
 	var b []byte
 	for i := 0; i < len(s); i++ {
@@ -53,12 +54,13 @@ func unescape(s string) (string, bool) {
 		}
 		b = append(b, c)
 	}
-	for segment := range strings.SplitSeq(string(b), "/") {
-		if segment == "." || segment == ".." {
+	path := string(b)
+	for segment := range strings.SplitSeq(strings.TrimSuffix(path, "/"), "/") {
+		if segment == "." || segment == ".." || segment == "" && path != "" {
 			return "", false
 		}
 	}
-	return string(b), true
+	return path, true
 }
 
 const (
@@ -114,13 +116,17 @@ func (l Layout) Paths(uri string) []string {
 		return nil
 	}
 	path, ok := unescape(rest)
-	if !ok || strings.HasPrefix(path, "/") || strings.Contains(path, "//") {
+	if !ok {
 		return nil
 	}
 	dir, name := split(path)
+	candidates := []string{name, name + htmlExtension}
+	if name == "" {
+		candidates = []string{indexName}
+	}
 	var paths []string
-	for _, candidate := range []string{name, indexName, name + htmlExtension} {
-		if candidate != "" && l.served(candidate) == name {
+	for _, candidate := range candidates {
+		if l.served(candidate) == name {
 			paths = append(paths, dir+candidate)
 		}
 	}

@@ -26,22 +26,27 @@ type owner struct {
 
 type lock struct{ file *flock.Flock }
 
-const retryEvery = 100 * time.Millisecond
+const (
+	retryEvery = 100 * time.Millisecond
+	// patience is for how many files that go away to try again at once. It
+	// ends where the directory is no longer the one that has its name.
+	patience = 100
+)
 
 // acquire locks the lock file. As the holder removes it in the end, a lock
 // counts only if the file is still the one that has the name.
 func acquire(ctx context.Context, root *os.Root, timeout time.Duration) (*lock, error) {
 	deadline := time.Now().Add(timeout)
-	for {
+	for gone := 0; ; {
 		l, err := try(root)
-		if l != nil || err != nil && !errors.Is(err, ErrLocked) {
+		if l == nil && err == nil { // the file went away in between
+			if gone++; gone < patience {
+				continue
+			}
+			err = ErrLocked
+		}
+		if !errors.Is(err, ErrLocked) || !time.Now().Before(deadline) {
 			return l, err
-		}
-		if err != nil && !time.Now().Before(deadline) {
-			return nil, err
-		}
-		if err == nil {
-			continue // the file went away in between
 		}
 		select {
 		case <-ctx.Done():
@@ -54,10 +59,13 @@ func acquire(ctx context.Context, root *os.Root, timeout time.Duration) (*lock, 
 // try returns a lock, or an error, or neither where it pays to try once more.
 func try(root *os.Root) (*lock, error) {
 	if err := root.Mkdir(Folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("writing to the output directory: %w", err)
+		return nil, fmt.Errorf("writing to the output directory %s: %w", root.Name(), err)
 	}
 	if info, err := root.Lstat(Folder); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s in the output directory is not a directory", Folder)
+	}
+	if err := isRegular(root, lockName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("locking the output directory: %w", err)
 	}
 	native := filepath.Join(root.Name(), filepath.FromSlash(lockName))
 	f := flock.New(native, flock.SetPermissions(0o644), flock.SetFlag(os.O_CREATE|os.O_RDWR))
@@ -75,7 +83,12 @@ func try(root *os.Root) (*lock, error) {
 		f.Unlock()
 		return nil, nil
 	}
-	return &lock{f}, writeOwner(native)
+	l := &lock{f}
+	if err := writeOwner(root); err != nil {
+		l.release(root)
+		return nil, err
+	}
+	return l, nil
 }
 
 func isCurrent(root *os.Root, f *flock.Flock) bool {
@@ -87,13 +100,13 @@ func isCurrent(root *os.Root, f *flock.Flock) bool {
 	return err == nil && os.SameFile(named, held)
 }
 
-func writeOwner(native string) error {
+func writeOwner(root *os.Root) error {
 	host, _ := os.Hostname()
 	b, err := json.Marshal(owner{PID: os.Getpid(), Host: host, Started: time.Now().UTC().Truncate(time.Second)})
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(native, b, 0o644); err != nil {
+	if err := root.WriteFile(lockName, b, 0o644); err != nil {
 		return fmt.Errorf("writing the lock file: %w", err)
 	}
 	return nil

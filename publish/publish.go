@@ -8,7 +8,6 @@ package publish
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,7 +51,7 @@ type Options struct {
 type Tx struct {
 	root      *os.Root
 	lock      *lock
-	made      bool // the directory is this transaction's own
+	made      []string // directories that are this transaction's own, innermost first
 	committed bool
 	journal   journal
 	log       *slog.Logger
@@ -97,11 +96,13 @@ func begin(ctx context.Context, dir string, o Options, step func(op, path string
 		t.log = slog.New(slog.DiscardHandler)
 	}
 	if err := t.open(dir); err != nil {
+		t.unmake()
 		return nil, err
 	}
 	var err error
 	if t.lock, err = acquire(ctx, t.root, o.LockTimeout); err != nil {
 		t.root.Close()
+		t.unmake()
 		return nil, err
 	}
 	if err := t.prepare(); err != nil {
@@ -122,11 +123,13 @@ func IsIncomplete(err error) bool {
 }
 
 func (t *Tx) open(dir string) error {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+	for d := filepath.Clean(dir); isMissing(d) && d != filepath.Dir(d); d = filepath.Dir(d) {
+		t.made = append(t.made, d)
+	}
+	if len(t.made) > 0 {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("making the output directory: %w", err)
 		}
-		t.made = true
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -136,19 +139,39 @@ func (t *Tx) open(dir string) error {
 	return nil
 }
 
+func isMissing(name string) bool {
+	_, err := os.Lstat(name)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// unmake removes the directories that were made, as far as they are empty.
+func (t *Tx) unmake() {
+	for _, d := range t.made {
+		os.Remove(d)
+	}
+}
+
 // prepare completes a commit that was begun, throws away what never came to
 // one, and makes a new staging folder.
 func (t *Tx) prepare() error {
 	if err := t.recover(); err != nil {
 		return err
 	}
-	if err := t.root.RemoveAll(stagingName); err != nil {
+	if err := t.clear(); err != nil {
 		return fmt.Errorf("clearing the staging folder: %w", err)
 	}
-	if err := t.root.Mkdir(stagingName, 0o755); err != nil {
+	if err := t.mkdir(stagingName); err != nil {
 		return fmt.Errorf("making the staging folder: %w", err)
 	}
 	return nil
+}
+
+// clear removes what was staged.
+func (t *Tx) clear() error {
+	if err := t.tell("clear", stagingName); err != nil {
+		return err
+	}
+	return t.root.RemoveAll(stagingName)
 }
 
 // Pending reports whether a directory has a commit in it that was begun and not
@@ -164,6 +187,9 @@ func (t *Tx) Root() *os.Root { return t.root }
 // Create makes a staged file, open for reading and writing. Whoever has written
 // it calls Sync and Close.
 func (t *Tx) Create(name string) (*os.File, error) {
+	if !isName(name) {
+		return nil, fmt.Errorf("%q cannot be the name of a staged file", name)
+	}
 	if err := t.tell("create", name); err != nil {
 		return nil, err
 	}
@@ -180,7 +206,12 @@ func (t *Tx) OpenStaged(name string) (*os.File, error) {
 }
 
 // Discard removes a staged file that is not needed.
-func (t *Tx) Discard(name string) error { return t.root.Remove(stagingName + "/" + name) }
+func (t *Tx) Discard(name string) error {
+	if err := t.tell("discard", name); err != nil {
+		return err
+	}
+	return t.root.Remove(stagingName + "/" + name)
+}
 
 // Put plans to move a staged file into place. The order of calls is the order
 // of the commit.
@@ -207,20 +238,76 @@ func (t *Tx) Commit(ctx context.Context) error {
 	return t.apply(&t.journal)
 }
 
-// check makes sure that no target is something that cannot be replaced.
+// check makes sure that the plan can be carried out, now and by a later
+// transaction that finds it in the journal.
 func (t *Tx) check() error {
-	for _, p := range t.journal.Puts {
-		info, err := t.root.Lstat(p.Path)
-		if err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is in the way: it is no regular file", p.Path)
+	if err := t.journal.check(); err != nil {
+		return fmt.Errorf("planning the commit: %w", err)
+	}
+	for i := range t.journal.Puts {
+		p := &t.journal.Puts[i]
+		if err := t.checkStaged(p); err != nil {
+			return err
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("looking at %s: %w", p.Path, err)
+		if err := t.checkTarget(p.Path, fs.FileMode.IsRegular, "no regular file"); err != nil {
+			return err
+		}
+	}
+	isFile := func(m fs.FileMode) bool { return !m.IsDir() }
+	for _, name := range t.journal.Removes {
+		if err := t.checkTarget(name, isFile, "a directory"); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// checkStaged makes sure that a staged file is there, as far as that shows
+// without reading it.
+func (t *Tx) checkStaged(p *Put) error {
+	info, err := t.root.Lstat(stagingName + "/" + p.Staged)
+	if err == nil && info.Size() != p.Length {
+		err = errOther
+	}
+	if err != nil {
+		return fmt.Errorf("looking at what was staged for %s: %w", p.Path, err)
+	}
+	return nil
+}
+
+// checkTarget makes sure that a target, if there is something, is fine, and
+// that its directory can be changed.
+func (t *Tx) checkTarget(name string, fine func(fs.FileMode) bool, otherwise string) error {
+	info, err := t.root.Lstat(name)
+	if err == nil && !fine(info.Mode()) {
+		return fmt.Errorf("%s is in the way: it is %s", name, otherwise)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("looking at %s: %w", name, err)
+	}
+	return t.checkDir(path.Dir(name))
+}
+
+// checkDir makes sure that a directory, or where it would be made, is one in
+// which names can be changed.
+func (t *Tx) checkDir(dir string) error {
+	if _, err := t.root.Lstat(dir); errors.Is(err, fs.ErrNotExist) && dir != "." {
+		return t.checkDir(path.Dir(dir))
+	}
+	info, err := t.root.Stat(dir)
+	if err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is in the way: it is no directory", dir)
+	}
+	if err == nil {
+		err = checkWritable(t.root, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("looking at %s: %w", dir, err)
+	}
+	return nil
+}
+
+// writeJournal ends with the rename after which the commit is decided.
 func (t *Tx) writeJournal() error {
 	t.journal.Format = journalFormat
 	b, err := json.Marshal(&t.journal)
@@ -230,23 +317,20 @@ func (t *Tx) writeJournal() error {
 	if err := t.syncDir(stagingName); err != nil {
 		return err
 	}
+	if err := t.remove(journalTemp); err != nil { // a killed run's
+		return err
+	}
 	if err := t.write(journalTemp, b); err != nil {
 		return err
 	}
-	if err := t.rename(journalTemp, journalName); err != nil {
-		return err
-	}
-	if err := t.syncDir(Folder); err != nil {
-		return err
-	}
-	return t.syncDir(".")
+	return t.rename(journalTemp, journalName)
 }
 
 func (t *Tx) write(name string, b []byte) error {
 	if err := t.tell("write", name); err != nil {
 		return err
 	}
-	f, err := t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
@@ -254,9 +338,16 @@ func (t *Tx) write(name string, b []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// apply does what a journal says, as often as it takes.
+// apply does what a journal says, as often as it takes. Nothing moves before
+// the journal is durable.
 func (t *Tx) apply(j *journal) error {
-	err := t.applyAll(j)
+	err := t.syncDir(Folder)
+	if err == nil {
+		err = t.syncDir(".")
+	}
+	if err == nil {
+		err = t.applyAll(j)
+	}
 	if err == nil {
 		err = t.remove(journalName)
 	}
@@ -283,8 +374,22 @@ func (t *Tx) applyAll(j *journal) error {
 		if err := t.remove(name); err != nil {
 			return err
 		}
-		t.root.Remove(path.Dir(name)) // does nothing unless it is empty
+		if err := t.prune(path.Dir(name)); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// prune removes a directory if it is empty. A link to one is left alone.
+func (t *Tx) prune(dir string) error {
+	if info, err := t.root.Lstat(dir); err != nil || !info.IsDir() || dir == "." {
+		return nil
+	}
+	if err := t.tell("prune", dir); err != nil {
+		return err
+	}
+	t.root.Remove(dir) // fails, as it should, if there is something in it
 	return nil
 }
 
@@ -304,12 +409,12 @@ func (t *Tx) putInPlace(p *Put) error {
 
 // isInPlace checks that a file which is no longer staged has arrived.
 func (t *Tx) isInPlace(p *Put) error {
-	length, digest, err := digestFile(t.root, p.Path)
+	err := p.isAt(t.root, p.Path)
+	if err == errOther {
+		return fmt.Errorf("%s is not staged, and another file is in its place", p.Path)
+	}
 	if err != nil {
 		return fmt.Errorf("%s is neither staged nor in place: %w", p.Path, err)
-	}
-	if length != p.Length || hex.EncodeToString(digest) != p.SHA256 {
-		return fmt.Errorf("%s is not staged, and another file is in its place", p.Path)
 	}
 	return nil
 }
@@ -324,13 +429,17 @@ func (t *Tx) mkdirAll(dir string) error {
 			return err
 		}
 	}
-	if err := t.tell("mkdir", dir); err != nil {
-		return err
-	}
-	if err := t.root.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := t.mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return t.syncDir(path.Dir(dir))
+}
+
+func (t *Tx) mkdir(dir string) error {
+	if err := t.tell("mkdir", dir); err != nil {
+		return err
+	}
+	return t.root.Mkdir(dir, 0o755)
 }
 
 func (t *Tx) rename(from, to string) error {
@@ -368,21 +477,14 @@ func (t *Tx) tell(op, path string) error {
 // one that could not be completed, what is needed to complete it is.
 func (t *Tx) Close() error {
 	var err error
-	if _, pending := t.root.Lstat(journalName); pending != nil {
-		err = errors.Join(t.root.RemoveAll(stagingName), t.removeTemp())
+	if _, pending := t.root.Lstat(journalName); errors.Is(pending, fs.ErrNotExist) {
+		err = errors.Join(t.clear(), t.remove(journalTemp))
 	}
 	t.release()
-	if t.made && !t.committed {
-		os.Remove(t.root.Name()) // fails, as it should, if there is something in it
+	if !t.committed {
+		t.unmake()
 	}
 	return err
-}
-
-func (t *Tx) removeTemp() error {
-	if err := t.root.Remove(journalTemp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 func (t *Tx) release() {

@@ -2,6 +2,7 @@ package scanner
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -40,12 +41,18 @@ func (w *walker) list(d Dir, p place) (*listing, error) {
 		return nil, err
 	}
 	err = d.Entries(func(name string, mode fs.FileMode) error {
+		if w.ctx.Err() != nil {
+			return context.Cause(w.ctx)
+		}
 		e, err := w.decide(p, own, name, mode)
 		if err != nil || e == nil {
 			return err
 		}
 		return l.add(w.o.Key, name, *e)
 	})
+	if w.ctx.Err() != nil {
+		return nil, context.Cause(w.ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listing the directory %q: %w", "/"+p.path, cause(err))
 	}
@@ -63,7 +70,7 @@ func (l *listing) add(key func([]byte, string, bool) []byte, name string, e entr
 		l.text = append(l.text[:start], k...)
 		keyStart = start
 	}
-	if len(l.text) > 1<<32-1<<20 {
+	if uint64(len(l.text)) > 1<<32-1<<20 {
 		return fmt.Errorf("more names than can be sorted")
 	}
 	e.start, e.nameLen = uint32(start), uint16(len(name))
@@ -73,17 +80,17 @@ func (l *listing) add(key func([]byte, string, bool) []byte, name string, e entr
 }
 
 // decide returns the entry of something that belongs to the source, or nil.
-func (w *walker) decide(p place, own *Own, name string, mode fs.FileMode) (*entry, error) {
+func (w *walker) decide(p place, own func(string) Reason, name string, mode fs.FileMode) (*entry, error) {
 	path := p.path + name
-	if own != nil && own.has(name) {
-		w.o.LeftOut(path, Published)
+	if why := own(name); why != "" {
+		w.o.LeftOut(path, why)
 		return nil, nil
 	}
 	e := entry{dir: mode.IsDir()}
 	if mode&fs.ModeSymlink != 0 {
 		// The rules come first, so that links which they leave out are no
 		// trouble; they come again below, when it is known what the link is.
-		if why := w.o.Rules.leaveOutName(path, name); why != "" {
+		if why := w.o.Rules.leaveOut(path, name, false); why != "" {
 			w.o.LeftOut(path, why)
 			return nil, nil
 		}
@@ -92,6 +99,10 @@ func (w *walker) decide(p place, own *Own, name string, mode fs.FileMode) (*entr
 			return nil, err
 		}
 		if why != "" {
+			w.o.LeftOut(path, why)
+			return nil, nil
+		}
+		if why := w.o.Rules.leaveOutTarget(real, st.Mode.IsDir()); why != "" {
 			w.o.LeftOut(path, why)
 			return nil, nil
 		}
@@ -110,19 +121,33 @@ func (w *walker) decide(p place, own *Own, name string, mode fs.FileMode) (*entr
 	return &e, nil
 }
 
-// own returns what in this directory is Wellspring's.
-func (w *walker) own(d Dir, p place) (*Own, error) {
+// own returns a function that says which entries of this directory are
+// Wellspring's.
+func (w *walker) own(d Dir, p place) (func(name string) Reason, error) {
+	none := func(string) Reason { return "" }
 	if len(w.o.Own) == 0 {
-		return nil, nil
+		return none, nil
 	}
 	info, err := d.Info()
 	if err != nil {
 		return nil, fmt.Errorf("looking at the directory %q: %w", "/"+p.path, cause(err))
 	}
+	var here []*Own
 	for i := range w.o.Own {
 		if sameFile(info, w.o.Own[i].Dir) {
-			return &w.o.Own[i], nil
+			here = append(here, &w.o.Own[i])
 		}
 	}
-	return nil, nil
+	if here == nil {
+		return none, nil
+	}
+	return func(name string) Reason {
+		var why Reason
+		for _, o := range here {
+			if r := o.why(name); why == "" || r == Published {
+				why = r
+			}
+		}
+		return why
+	}, nil
 }

@@ -18,6 +18,7 @@ const (
 	HostFile       Reason = "host's control file"
 	PrivateKey     Reason = "private key"
 	Published      Reason = "publication"
+	InFolder       Reason = "in the publication's folder"
 	Special        Reason = "not a regular file"
 	Symlink        Reason = "symbolic link"
 	DanglingLink   Reason = "link to nothing"
@@ -57,6 +58,11 @@ func NewGlob(pattern string) (Glob, error) {
 	if g.pattern == "" || !doublestar.ValidatePattern(g.pattern) {
 		return Glob{}, fmt.Errorf("%q is not a pattern (quote *, ? and [ with a backslash to mean themselves)", pattern)
 	}
+	for segment := range strings.SplitSeq(g.pattern, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return Glob{}, fmt.Errorf("%q matches nothing: paths begin at the top of the source and have no %q in them", pattern, segment)
+		}
+	}
 	return g, nil
 }
 
@@ -94,8 +100,8 @@ func (g *Glob) spells(path, name string) bool {
 // meansName reports whether a segment of a pattern has more than wildcards in
 // it and, for a hidden name, begins with its dot.
 func meansName(segment, name string) bool {
-	if name[0] == '.' {
-		return strings.HasPrefix(segment, ".")
+	if name[0] == '.' && !strings.HasPrefix(segment, ".") {
+		return false
 	}
 	return strings.Trim(segment, "*?.") != ""
 }
@@ -103,12 +109,7 @@ func meansName(segment, name string) bool {
 // judge says whether an entry belongs to the source, and if it does, whether a
 // rule takes all below it.
 func (r *Rules) judge(path, name string, dir, inherited bool) (included bool, why Reason) {
-	for i := range r.Exclude {
-		if r.Exclude[i].match(path, name, dir) {
-			return false, Excluded
-		}
-	}
-	if why := r.leaveOutName(path, name); why != "" {
+	if why := r.leaveOut(path, name, dir); why != "" {
 		return false, why
 	}
 	if len(r.Include) == 0 {
@@ -124,9 +125,14 @@ func (r *Rules) judge(path, name string, dir, inherited bool) (included bool, wh
 	return included, ""
 }
 
-// leaveOutName says whether a name is left out by default, unless a rule spells
-// it out.
-func (r *Rules) leaveOutName(path, name string) Reason {
+// leaveOut says whether an entry is excluded, or left out by default and not
+// spelled out by a rule.
+func (r *Rules) leaveOut(path, name string, dir bool) Reason {
+	for i := range r.Exclude {
+		if r.Exclude[i].match(path, name, dir) {
+			return Excluded
+		}
+	}
 	why := neverMeant(path, name)
 	if why == "" || why == Hidden && r.Hidden {
 		return ""
@@ -137,6 +143,23 @@ func (r *Rules) leaveOutName(path, name string) Reason {
 		}
 	}
 	return why
+}
+
+// leaveOutTarget says whether a link leads to what must not get out by another
+// name: to what is excluded, to version control or to private keys. A link to a
+// hidden folder is one way to publish it, and taken to be meant.
+func (r *Rules) leaveOutTarget(real string, dir bool) Reason {
+	for end := 0; end <= len(real); end++ {
+		if end < len(real) && real[end] != '/' {
+			continue
+		}
+		path := real[:end]
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		if why := r.leaveOut(path, name, dir || end < len(real)); why == Excluded || why == VersionControl || why == PrivateKey {
+			return why
+		}
+	}
+	return ""
 }
 
 // neverMeant names the reason why something with this name is hardly meant to
@@ -151,7 +174,7 @@ func neverMeant(path, name string) Reason {
 		return Hidden
 	case hostFiles[name] && path == name, name == "web.config":
 		return HostFile
-	case privateKeys[name], strings.HasSuffix(name, ".pem"):
+	case privateKeys[name], isKeyFile(name):
 		return PrivateKey
 	}
 	return ""
@@ -165,7 +188,17 @@ var hostFiles = set("_headers", "_redirects", "_routes.json", "_worker.js", "net
 	"staticwebapp.config.json", "wrangler.toml", "wrangler.json", "wrangler.jsonc", "firebase.json", "amplify.yml",
 	"render.yaml", "app.yaml", "fly.toml")
 
-var privateKeys = set("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
+var privateKeys = set("id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk")
+
+// isKeyFile knows the endings of files that have private keys in them.
+func isKeyFile(name string) bool {
+	for _, suffix := range [...]string{".pem", ".p12", ".pfx", ".ppk"} {
+		if len(name) > len(suffix) && strings.EqualFold(name[len(name)-len(suffix):], suffix) {
+			return true
+		}
+	}
+	return false
+}
 
 func set(names ...string) map[string]bool {
 	m := make(map[string]bool, len(names))

@@ -10,7 +10,10 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -62,19 +65,21 @@ type Options struct {
 // Own names entries of a directory that are Wellspring's, and no resources.
 type Own struct {
 	Dir   fs.FileInfo
-	Names []string // no names stand for all of them
+	Names []string
+	// Folder says that the whole directory is for the publication, so that
+	// nothing else in it is a resource either.
+	Folder bool
 }
 
-func (o *Own) has(name string) bool {
-	if len(o.Names) == 0 {
-		return true
+// why says whether an entry of the directory is no resource.
+func (o *Own) why(name string) Reason {
+	switch {
+	case slices.Contains(o.Names, name):
+		return Published
+	case o.Folder:
+		return InFolder
 	}
-	for _, n := range o.Names {
-		if n == name {
-			return true
-		}
-	}
-	return false
+	return ""
 }
 
 // Limits on what is reached through symbolic links, where a few can stand for
@@ -141,9 +146,6 @@ type place struct {
 // directory lists one directory and what is below it, and closes it.
 func (w *walker) directory(d Dir, p place) error {
 	defer d.Close()
-	if err := w.ctx.Err(); err != nil {
-		return context.Cause(w.ctx)
-	}
 	w.stack = append(w.stack, p.real)
 	defer func() { w.stack = w.stack[:len(w.stack)-1] }()
 
@@ -160,6 +162,9 @@ func (w *walker) directory(d Dir, p place) error {
 }
 
 func (w *walker) entry(d Dir, p place, list *listing, i int) error {
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
 	e := &list.entries[i]
 	name := list.name(e)
 	if p.links > 0 || e.link != "" {
@@ -272,7 +277,7 @@ func (w *walker) follow(path string) (real string, st Stat, why Reason, err erro
 	}
 	real, err = w.tree.Resolve(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return "", Stat{}, DanglingLink, nil
 	case errors.Is(err, ErrOutside):
 		return "", Stat{}, OutsideLink, nil
@@ -291,7 +296,36 @@ func (w *walker) follow(path string) (real string, st Stat, why Reason, err erro
 	if st.Mode.IsDir() && w.holds(real) {
 		return "", Stat{}, LoopLink, nil
 	}
+	published, err := w.published(real)
+	if err != nil {
+		return "", Stat{}, "", fmt.Errorf("following the link %q: %w", path, cause(err))
+	}
+	if published {
+		return "", Stat{}, Published, nil
+	}
 	return real, st, "", nil
+}
+
+// published reports whether a link leads to what is Wellspring's in one of the
+// directories above.
+func (w *walker) published(real string) (bool, error) {
+	if len(w.o.Own) == 0 {
+		return false, nil
+	}
+	for dir, rest := "", real; rest != ""; {
+		name, below, _ := strings.Cut(rest, "/")
+		d, err := w.tree.OpenDir(path.Clean(dir))
+		if err != nil {
+			return false, err
+		}
+		why, err := w.own(d, place{path: dir})
+		d.Close()
+		if err != nil || why(name) != "" {
+			return err == nil, err
+		}
+		dir, rest = dir+name+"/", below
+	}
+	return false, nil
 }
 
 // holds reports whether a directory is open, or one of those above it: to go

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
 // RecordFormat is the version of the record's own form.
@@ -92,6 +95,57 @@ func (r *Record) check() error {
 	for _, b := range r.Retired {
 		if b.Path == "" || b.Since.IsZero() {
 			return errors.New("an entry of a retired body is incomplete")
+		}
+	}
+	return nil
+}
+
+// ReadRecord reads the record of a publication in the layout's folder, whatever
+// else its identity is. It returns nil where there is none.
+func ReadRecord(files fs.FS, l layout.Layout) (*Record, error) {
+	b, err := readAll(files, l.Record().Path)
+	if isMissing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, damaged(l.Record().Path, err)
+	}
+	r, err := ParseRecord(b)
+	if err != nil {
+		return nil, damaged(l.Record().Path, fmt.Errorf("the record is malformed: %w", err))
+	}
+	return r, damaged(l.Record().Path, r.checkPaths(l))
+}
+
+// FolderOf returns the folder of the publication that is there: that of the
+// layout, unless only the Source Description leads to another one.
+func FolderOf(files fs.FS, l layout.Layout) string {
+	if _, err := fs.Stat(files, l.Record().Path); err == nil {
+		return l.Folder
+	}
+	s := &Snapshot{files: files, layout: l}
+	_, entries, err := s.read(l.SourceDescription(), resourcesync.Description)
+	if err != nil || len(entries) != 1 {
+		return l.Folder
+	}
+	list, ok := l.PathOf(entries[0].Loc)
+	if _, err := fs.Stat(files, list); !ok || err != nil || path.Base(list) != path.Base(l.CapabilityList().Path) {
+		return l.Folder
+	}
+	return path.Dir(list)
+}
+
+// checkPaths makes sure that the record names files of the publication and no
+// others: what it calls retired will be removed.
+func (r *Record) checkPaths(l layout.Layout) error {
+	for _, h := range r.Heads {
+		if !l.IsHead(h.Path) {
+			return fmt.Errorf("it names %q as a document, which is none of this publication", h.Path)
+		}
+	}
+	for _, b := range r.Retired {
+		if !l.IsBody(b.Path) {
+			return fmt.Errorf("it names %q as a body, which is none of this publication", b.Path)
 		}
 	}
 	return nil

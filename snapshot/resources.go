@@ -50,7 +50,7 @@ func (s *Snapshot) readResourceList() error {
 
 func (s *Snapshot) checkUp(doc *resourcesync.Document) error {
 	if up, want := doc.Link(resourcesync.RelUp), s.layout.CapabilityList().URI; up != want {
-		return &IdentityError{"Capability List", up, want}
+		return otherIdentity("has the Capability List %q, not %q", up, want)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (s *Snapshot) part(i int, last *string, yield func(Previous, error) bool) (
 			return false, fmt.Errorf("%q does not come after %q in the order of bytes", e.Loc, *last)
 		}
 		if !strings.HasPrefix(e.Loc, s.layout.BaseURL) {
-			return false, &IdentityError{"base URL", e.Loc, s.layout.BaseURL}
+			return false, otherIdentity("lists %q, which is not below the base URL %q", e.Loc, s.layout.BaseURL)
 		}
 		*last = e.Loc
 		if !yield(Previous{Entry: *e, Part: i, Position: d.Position(), First: first}, nil) {

@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/layout"
@@ -23,13 +24,12 @@ var ErrNone = errors.New("nothing is published here")
 
 // IdentityError says that a publication is there that was made under another
 // identity.
-type IdentityError struct {
-	What           string // such as "base URL"
-	Was, Requested string
-}
+type IdentityError struct{ Detail string }
 
-func (e *IdentityError) Error() string {
-	return fmt.Sprintf("the publication that is there has the %s %q, not %q", e.What, e.Was, e.Requested)
+func (e *IdentityError) Error() string { return "the publication that is there " + e.Detail }
+
+func otherIdentity(format string, args ...any) error {
+	return &IdentityError{fmt.Sprintf(format, args...)}
 }
 
 // DamagedError says that what is published does not hold together.
@@ -44,11 +44,11 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// damaged makes a DamagedError, unless the context ended or the error has a
-// better place already.
+// damaged makes a DamagedError, unless the error says already what is wrong.
 func damaged(path string, err error) error {
 	var d *DamagedError
-	if err == nil || errors.As(err, &d) {
+	var identity *IdentityError
+	if err == nil || errors.As(err, &d) || errors.As(err, &identity) {
 		return err
 	}
 	var p *fs.PathError
@@ -105,7 +105,7 @@ type ChangeList struct {
 // *[IdentityError] or a *[DamagedError] where there is nothing to go on from.
 func Open(files fs.FS, l layout.Layout) (*Snapshot, error) {
 	s := &Snapshot{files: files, layout: l}
-	for _, step := range []func() error{s.readRecord, s.find, s.checkHeads, s.readResourceList, s.readChangeList} {
+	for _, step := range []func() error{s.readRecord, s.checkHeads, s.find, s.readResourceList, s.readChangeList} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -125,7 +125,7 @@ func (s *Snapshot) find() error {
 	l := s.layout
 	err := s.findSourceDescription()
 	found := err == nil
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !isMissing(err) {
 		return damaged(l.SourceDescription().Path, err)
 	}
 	if !found {
@@ -133,7 +133,7 @@ func (s *Snapshot) find() error {
 	}
 	doc, _, err := s.read(l.CapabilityList(), resourcesync.CapabilityList)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case isMissing(err):
 		if !found {
 			return ErrNone
 		}
@@ -143,13 +143,16 @@ func (s *Snapshot) find() error {
 		return damaged(l.CapabilityList().Path, err)
 	}
 	if up := doc.Link(resourcesync.RelUp); up != l.SourceDescription().URI {
-		return &IdentityError{"Source Description", up, l.SourceDescription().URI}
+		return otherIdentity("has the Source Description %q, not %q", up, l.SourceDescription().URI)
 	}
 	return nil
 }
 
 func (s *Snapshot) findSourceDescription() error {
 	l := s.layout
+	if info, err := fs.Stat(s.files, l.SourceDescription().Path); err == nil && !info.Mode().IsRegular() {
+		return fs.ErrNotExist
+	}
 	_, entries, err := s.read(l.SourceDescription(), resourcesync.Description)
 	if err != nil {
 		return err
@@ -161,35 +164,38 @@ func (s *Snapshot) findSourceDescription() error {
 		}
 		others = append(others, entries[i].Loc)
 	}
-	return &IdentityError{"Capability List", strings.Join(others, " "), l.CapabilityList().URI}
+	return otherIdentity("has the Capability List %q, not %q", strings.Join(others, " "), l.CapabilityList().URI)
 }
 
 func (s *Snapshot) readRecord() error {
 	l := s.layout
 	b, err := readAll(s.files, l.Record().Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !isMissing(err) {
 		return damaged(l.Record().Path, err)
 	}
 	s.record = b
-	if s.Record, err = ParseRecord(b); err != nil {
-		return damaged(l.Record().Path, fmt.Errorf("the record is malformed: %w", err))
+	if s.Record, err = ReadRecord(s.files, l); s.Record == nil || err != nil {
+		return err
 	}
 	return compare(s.Record.Identity, l.Identity)
 }
 
+// isMissing reports whether an error says that there is no such file, also
+// where a file is in the place of a directory above it.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
 // compare returns an IdentityError if two identities differ.
 func compare(was, now layout.Identity) error {
-	for _, x := range [...]IdentityError{
+	for _, x := range [...]struct{ what, was, now string }{
 		{"base URL", was.BaseURL, now.BaseURL},
 		{"publication URL", was.PublicationURL, now.PublicationURL},
 		{"folder", was.Folder, now.Folder},
 		{"form of URIs", formName(was.Form), formName(now.Form)},
 	} {
-		if x.Was != x.Requested {
-			return &x
+		if x.was != x.now {
+			return otherIdentity("has the %s %q, not %q", x.what, x.was, x.now)
 		}
 	}
 	return nil
@@ -210,8 +216,8 @@ func (s *Snapshot) checkHeads() error {
 	}
 	for _, h := range s.Record.Heads {
 		length, digest, err := digest(s.files, h.Path)
-		if errors.Is(err, fs.ErrNotExist) && s.isMissing(h.Path) {
-			continue
+		if isMissing(err) && (h.Path == s.layout.SourceDescription().Path || h.Path == s.layout.CapabilityList().Path) {
+			continue // find takes note of it
 		}
 		if err != nil {
 			return damaged(h.Path, err)
@@ -223,19 +229,32 @@ func (s *Snapshot) checkHeads() error {
 	return nil
 }
 
-func (s *Snapshot) isMissing(path string) bool {
-	for _, m := range s.Missing {
-		if m == path {
-			return true
-		}
-	}
-	return false
-}
-
 // HeadOf describes a document as the record does.
 func HeadOf(files fs.FS, path string) (Head, error) {
 	length, sum, err := digest(files, path)
 	return Head{Path: path, Length: length, SHA256: sum}, err
+}
+
+// LastOf returns the latest time that the heads of a publication speak of,
+// whatever its identity is and whether it holds together or not. It is zero where
+// nothing can be read.
+func LastOf(files fs.FS, l layout.Layout) time.Time {
+	s := &Snapshot{files: files, layout: l}
+	if r, err := ReadRecord(files, l); err == nil && r != nil {
+		s.later(r.At)
+	}
+	for _, ref := range [...]layout.Ref{l.ResourceList(), l.ChangeList()} {
+		f, err := files.Open(ref.Path)
+		if err != nil {
+			continue
+		}
+		if doc, err := resourcesync.NewDecoder(f, resourcesync.Limits{}).Document(); err == nil {
+			s.later(doc.Metadata.At)
+			s.later(doc.Metadata.From)
+		}
+		f.Close()
+	}
+	return s.Last
 }
 
 // Changed reports whether another record is there than the one that was read.

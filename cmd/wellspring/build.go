@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -50,7 +52,7 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.include, "include", nil, "take only files that match the `glob`; may be repeated")
 	flags.StringArrayVar(&f.exclude, "exclude", nil, "leave out what matches the `glob`; may be repeated")
 	flags.BoolVar(&f.hidden, "hidden", false, "take names that begin with a dot, too")
-	flags.StringVar(&f.symlinks, "symlinks", "follow", "`follow` symbolic links that stay inside the source, or skip them all")
+	flags.StringVar(&f.symlinks, "symlinks", "follow", "symbolic links: `follow|skip`; those that leave the source are always skipped")
 	flags.BoolVar(&f.indexURLs, "index-urls", false, "publish x/index.html as x/")
 	flags.BoolVar(&f.cleanURLs, "clean-urls", false, "publish x/index.html as x/, and x/about.html as x/about")
 	flags.StringSliceVar(&f.hash, "hash", []string{"sha-256"}, "digest `algorithms` to publish: md5, sha-1, sha-256, sha-512")
@@ -58,16 +60,16 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.cache, "cache", "", "`file` of the stat cache, or none (default: in the user's cache directory)")
 	flags.IntVar(&f.jobs, "jobs", 0, "`number` of files to read at the same time (default: one for each processor)")
 	flags.StringVar(&f.now, "now", "", "`time` to publish at, such as 2026-01-02T03:04:05Z (default: SOURCE_DATE_EPOCH, or the clock)")
-	flags.DurationVar(&f.grace, "grace", generator.DefaultGrace, "how `long` to keep files that no document names any more")
+	flags.DurationVar(&f.grace, "grace", generator.DefaultGrace, "`duration` for which to keep files that no document names any more")
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
 	flags.StringVar(&f.maxDelete, "max-delete", generator.DefaultMaxDelete.String(), "refuse to publish more deletions than this `number` or share (a share never refuses 20)")
 	flags.BoolVar(&f.rebase, "rebase", false, "begin a new publication in place of one with another identity or by another program")
 	flags.BoolVar(&f.acceptClock, "accept-clock", false, "go on although the clock is a day or more behind the last publication")
-	flags.DurationVar(&f.lockTimeout, "lock-timeout", 0, "how `long` to wait for another run to end")
+	flags.DurationVar(&f.lockTimeout, "lock-timeout", 0, "`duration` for which to wait for another run to end")
 }
 
 // options checks the flags and turns them into options.
-func (f *sourceFlags) options(args []string) (generator.Options, error) {
+func (f *sourceFlags) options(cmd *cobra.Command, args []string) (generator.Options, error) {
 	o := generator.Options{
 		Source: ".", Out: f.out,
 		SkipSymlinks: f.symlinks == "skip",
@@ -83,7 +85,7 @@ func (f *sourceFlags) options(args []string) (generator.Options, error) {
 	}
 	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.checkSource} {
 		if err := set(&o); err != nil {
-			return o, &usageError{err}
+			return o, &usageError{err, cmd.CommandPath()}
 		}
 	}
 	return o, nil
@@ -139,9 +141,11 @@ func (f *sourceFlags) setReading(o *generator.Options) (err error) {
 	if f.jobs < 0 {
 		return fmt.Errorf("--jobs is %d, less than one", f.jobs)
 	}
-	if o.MaxDelete, err = generator.ParseLimit(f.maxDelete); err != nil {
+	limit, err := generator.ParseLimit(f.maxDelete)
+	if err != nil {
 		return fmt.Errorf("--max-delete: %w", err)
 	}
+	o.MaxDelete = &limit
 	if f.grace < 0 || f.lockTimeout < 0 {
 		return fmt.Errorf("--grace and --lock-timeout cannot be negative")
 	}
@@ -151,10 +155,17 @@ func (f *sourceFlags) setReading(o *generator.Options) (err error) {
 		// A machine without a cache directory does without.
 		o.Cache, _ = generator.CacheFile(o.Source, o.Identity.BaseURL)
 	default:
+		if err := generator.CheckCache(f.cache); err != nil {
+			return fmt.Errorf("--cache: %w", err)
+		}
 		o.Cache = f.cache
 	}
 	return nil
 }
+
+// latest leaves room for later publications within the years that documents can
+// say.
+var latest = time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // setClock takes the time from the flag, or else from the environment, as
 // builds that can be reproduced want it.
@@ -171,12 +182,15 @@ func (f *sourceFlags) setClock(o *generator.Options) error {
 		if err != nil {
 			return fmt.Errorf("SOURCE_DATE_EPOCH is %q, not a number of seconds", epoch)
 		}
+		if seconds < 0 || seconds > latest.Unix() {
+			return fmt.Errorf("SOURCE_DATE_EPOCH is %s, which is not between 1970 and 9000", epoch)
+		}
 		now = time.Unix(seconds, 0).UTC()
 	default:
 		return nil
 	}
-	if now.Year() < 1 || now.Year() > 9000 {
-		return fmt.Errorf("the time %v cannot be published at", now)
+	if now.Year() < 1 || now.After(latest) {
+		return fmt.Errorf("--now is %s, which is not between the years 1 and 9000", f.now)
 	}
 	o.FixedClock, o.Now = true, func() time.Time { return now }
 	return nil
@@ -185,7 +199,7 @@ func (f *sourceFlags) setClock(o *generator.Options) error {
 func (f *sourceFlags) checkSource(o *generator.Options) error {
 	info, err := os.Stat(o.Source)
 	if err != nil {
-		return fmt.Errorf("the source: %w", err)
+		return fmt.Errorf("the source: %s: %w", o.Source, reason(err))
 	}
 	if !info.IsDir() {
 		return fmt.Errorf("the source: %s is not a directory", o.Source)
@@ -197,6 +211,15 @@ func (f *sourceFlags) checkSource(o *generator.Options) error {
 		return fmt.Errorf("--out: %s is not a directory", o.Out)
 	}
 	return nil
+}
+
+// reason takes the operation and the name off an error.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
 }
 
 func (c *cli) buildCommand() *cobra.Command {
@@ -217,9 +240,9 @@ the top of the source; ** stands for any number of folders.
 ` + exitCodes,
 		Example: `  wellspring build public --base-url https://example.org/
   wellspring build . --base-url https://example.org/data/ --exclude '*.tmp' --exclude drafts/`,
-		Args: usageArgs(cobra.MaximumNArgs(1)),
+		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.build(cmd.Context(), f, args)
+			return c.build(cmd, f, args)
 		},
 	}
 	f.addFlags(cmd.Flags())
@@ -227,12 +250,12 @@ the top of the source; ** stands for any number of folders.
 	return cmd
 }
 
-func (c *cli) build(ctx context.Context, f *sourceFlags, args []string) error {
-	o, err := f.options(args)
+func (c *cli) build(cmd *cobra.Command, f *sourceFlags, args []string) error {
+	o, err := f.options(cmd, args)
 	if err != nil {
 		return err
 	}
-	report, err := c.run(ctx, o, f.dryRun || c.verbose > 0)
+	report, err := c.run(cmd.Context(), o, f.dryRun || c.verbose > 0)
 	if err != nil {
 		return err
 	}
@@ -251,9 +274,9 @@ writes nothing.
 
 ` + exitCodes,
 		Example: `  wellspring status public --base-url https://example.org/`,
-		Args:    usageArgs(cobra.MaximumNArgs(1)),
+		Args:    atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := f.options(args)
+			o, err := f.options(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -288,6 +311,12 @@ func (c *cli) run(ctx context.Context, o generator.Options, changes bool) (*gene
 	}
 	report, err := generator.Run(ctx, o)
 	p.clear()
+	if err != nil && report.Recovered {
+		c.tell("wellspring: the commit of an interrupted run was completed first\n")
+	}
+	for _, w := range report.Warnings {
+		c.tell("wellspring: warning: %s\n", w)
+	}
 	return report, err
 }
 

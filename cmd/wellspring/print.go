@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -20,22 +21,18 @@ import (
 )
 
 func (c *cli) printChange(ch generator.Change) {
-	fmt.Fprintf(c.stdout, "%-8s %s  (%s)\n", ch.Type, ch.URI, ch.Reason)
+	c.print("%-8s %s  (%s)\n", ch.Type, ch.URI, ch.Reason)
 }
 
 // printBuild sums up a run, for people or for programs.
 func (c *cli) printBuild(o generator.Options, r *generator.Report) error {
-	for _, w := range r.Warnings {
-		fmt.Fprintf(c.stderr, "wellspring: warning: %s\n", w)
-	}
 	switch {
 	case c.json:
 		return c.writeJSON(reportJSON(o, r))
 	case c.quiet:
 		return nil
 	}
-	_, err := fmt.Fprint(c.stdout, summary(o, r))
-	return err
+	return c.print("%s", summary(o, r))
 }
 
 func summary(o generator.Options, r *generator.Report) string {
@@ -44,11 +41,11 @@ func summary(o generator.Options, r *generator.Report) string {
 	if r.Recovered {
 		line("The commit of an interrupted run was completed first.")
 	}
-	line("%s: %s, %s", plural(r.Resources, "resource"), changes(r), humanize.Bytes(uint64(r.Bytes)))
+	line("%s: %s, %s", plural(r.Resources, "resource"), changes(o, r), humanize.Bytes(uint64(r.Bytes)))
 	if r.Read > 0 {
 		line("%s read (%s)", plural(r.Read, "file"), humanize.Bytes(uint64(r.ReadBytes)))
 	}
-	if left := leftOut(r.LeftOut); left != "" {
+	if left := leftOut(visible(r.LeftOut)); left != "" {
 		line("Left out: %s", left)
 	}
 	switch {
@@ -64,7 +61,10 @@ func summary(o generator.Options, r *generator.Report) string {
 	return b.String()
 }
 
-func changes(r *generator.Report) string {
+func changes(o generator.Options, r *generator.Report) string {
+	if r.First && o.DryRun {
+		return "not published yet"
+	}
 	if r.First {
 		return "published for the first time"
 	}
@@ -91,13 +91,18 @@ func written(r *generator.Report) string {
 	return s
 }
 
+// visible takes the publication itself out of what was left out.
+func visible(counts map[scanner.Reason]int) map[scanner.Reason]int {
+	counts = maps.Clone(counts)
+	delete(counts, scanner.Published)
+	return counts
+}
+
 // leftOut lists what does not belong to the source, the most frequent first.
 func leftOut(counts map[scanner.Reason]int) string {
 	var reasons []scanner.Reason
 	for why := range counts {
-		if why != scanner.Published {
-			reasons = append(reasons, why)
-		}
+		reasons = append(reasons, why)
 	}
 	slices.SortFunc(reasons, func(a, b scanner.Reason) int {
 		return cmp.Or(counts[b]-counts[a], strings.Compare(string(a), string(b)))
@@ -144,9 +149,9 @@ type report struct {
 
 func reportJSON(o generator.Options, r *generator.Report) report {
 	j := report{
-		SourceDescription: r.SourceDescription, Published: r.Wrote, DryRun: o.DryRun, First: r.First, Recovered: r.Recovered,
+		SourceDescription: r.SourceDescription, Published: r.Wrote && !o.DryRun, DryRun: o.DryRun, First: r.First, Recovered: r.Recovered,
 		Resources: r.Resources, Bytes: r.Bytes, Created: r.Created, Updated: r.Updated, Deleted: r.Deleted, Refreshed: r.Refreshed,
-		FilesRead: r.Read, BytesRead: r.ReadBytes, LeftOut: r.LeftOut,
+		FilesRead: r.Read, BytesRead: r.ReadBytes, LeftOut: visible(r.LeftOut),
 		Heads: append([]string{}, r.Heads...), BodiesWritten: r.Bodies, BodiesReused: r.Reused, BodiesSwept: r.Swept,
 		BytesWritten: r.WrittenBytes, Warnings: append([]string{}, r.Warnings...), Seconds: r.Took.Seconds(),
 	}

@@ -7,9 +7,14 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/publish"
@@ -71,21 +76,22 @@ harvesters can copy, follow and audit.
 		Version:       release(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageErrorf("unknown command %q", args[0])
+				return unknownCommand(cmd, args[0])
 			}
-			return nil
+			return cmd.Help()
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(c.helpCommand())
 	flags := root.PersistentFlags()
 	flags.BoolVar(&c.json, "json", false, "write the result as JSON")
 	flags.BoolVarP(&c.quiet, "quiet", "q", false, "say nothing but warnings and errors")
-	flags.CountVarP(&c.verbose, "verbose", "v", "say more: each change; twice, each file that is left out or written")
+	flags.VarPF((*counter)(&c.verbose), "verbose", "v", "say more: each change; twice, each file that is left out or written").NoOptDefVal = "true"
 	root.AddCommand(c.buildCommand(), c.statusCommand(), c.versionCommand())
 	return root
 }
@@ -94,32 +100,89 @@ func (c *cli) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  usageArgs(cobra.NoArgs),
+		Args:  atMost(0),
 		RunE: func(*cobra.Command, []string) error {
 			if c.json {
 				return c.writeJSON(map[string]string{"release": release()})
 			}
-			_, err := fmt.Fprintln(c.stdout, release())
-			return err
+			return c.print("%s\n", release())
 		},
 	}
 }
 
 // usageError is for calls that are wrong in themselves.
-type usageError struct{ err error }
+type usageError struct {
+	err     error
+	command string // whose help to read
+}
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-func usageErrorf(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+func usageErrorf(cmd *cobra.Command, format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...), cmd.CommandPath()}
+}
 
-// usageArgs makes errors about the number of arguments usage errors.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+// atMost allows so many arguments.
+func atMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return &usageError{err}
+		if len(args) > n {
+			return usageErrorf(cmd, "%d arguments, where at most %d can be: %q is too many", len(args), n, args[n])
 		}
 		return nil
+	}
+}
+
+func unknownCommand(root *cobra.Command, name string) error {
+	root.SuggestionsMinimumDistance = 2
+	if near := root.SuggestionsFor(name); len(near) > 0 {
+		return usageErrorf(root, "unknown command %q (did you mean %s?)", name, near[0])
+	}
+	return usageErrorf(root, "unknown command %q", name)
+}
+
+// flagError says what is wrong with a flag. If the command is unknown, that is
+// what is wrong.
+func flagError(cmd *cobra.Command, err error) error {
+	if name := cmd.Flags().Arg(0); !cmd.HasParent() && name != "" {
+		return unknownCommand(cmd, name)
+	}
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return &usageError{err, cmd.CommandPath()}
+	}
+	f := invalid.GetFlag()
+	return usageErrorf(cmd, "--%s is %q, which is not %s", f.Name, invalid.GetValue(), kinds[f.Value.Type()])
+}
+
+// kinds says what the values of flags are, by their types.
+var kinds = map[string]string{
+	"bool":     "true or false",
+	"int":      "a number",
+	"duration": "a duration such as 30s, 10m or 24h",
+}
+
+// counter is a flag that counts how often it is given.
+type counter int
+
+func (c *counter) String() string   { return strconv.Itoa(int(*c)) }
+func (c *counter) Type() string     { return "bool" }
+func (c *counter) IsBoolFlag() bool { return true }
+func (c *counter) Set(string) error { *c++; return nil }
+
+func (c *cli) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Explain a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(cmd.Root(), args[0])
+			}
+			found.InitDefaultHelpFlag()
+			found.InitDefaultVersionFlag()
+			return found.Help()
+		},
 	}
 }
 
@@ -135,9 +198,9 @@ func (c *cli) finish(err error) int {
 		return exitFound
 	}
 	code, hint := explain(err)
-	fmt.Fprintf(c.stderr, "wellspring: %v\n", err)
+	c.tell("wellspring: %v\n", err)
 	if hint != "" {
-		fmt.Fprintf(c.stderr, "  %s\n", hint)
+		c.tell("  %s\n", hint)
 	}
 	if c.json {
 		failure := struct {
@@ -146,7 +209,7 @@ func (c *cli) finish(err error) int {
 			ExitCode int    `json:"exit_code"`
 		}{err.Error(), hint, code}
 		if err := c.writeJSON(failure); err != nil {
-			fmt.Fprintf(c.stderr, "wellspring: %v\n", err)
+			c.tell("wellspring: %v\n", err)
 		}
 	}
 	return code
@@ -160,6 +223,7 @@ func explain(err error) (code int, hint string) {
 		incomplete *publish.IncompleteError
 		damaged    *snapshot.DamagedError
 		signal     signalError
+		output     *outputError
 	)
 	switch {
 	case errors.As(err, &incomplete):
@@ -167,7 +231,9 @@ func explain(err error) (code int, hint string) {
 	case errors.As(err, &signal):
 		return 128 + signalNumber(signal), "Nothing was published."
 	case errors.As(err, &usage):
-		return exitUsage, "See wellspring help."
+		return exitUsage, "See " + usage.command + " --help."
+	case errors.As(err, &output):
+		return exitFailed, ""
 	case errors.As(err, &refusal) && refusal.Flag != "":
 		return exitRefused, fmt.Sprintf("Nothing was published. If this is as it should be, run it again with %s.", refusal.Flag)
 	case errors.As(err, &refusal):
@@ -195,7 +261,46 @@ func (c *cli) writeJSON(v any) error {
 	e := json.NewEncoder(c.stdout)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return &outputError{err}
+	}
+	return nil
+}
+
+// outputError says that a result could not be told. What was done is done.
+type outputError struct{ err error }
+
+func (e *outputError) Error() string { return "writing the result: " + e.err.Error() }
+func (e *outputError) Unwrap() error { return e.err }
+
+// print writes a result for people.
+func (c *cli) print(format string, args ...any) error {
+	if _, err := io.WriteString(c.stdout, printable(fmt.Sprintf(format, args...))); err != nil {
+		return &outputError{err}
+	}
+	return nil
+}
+
+// tell writes a message, about whose fate nothing more can be said.
+func (c *cli) tell(format string, args ...any) {
+	io.WriteString(c.stderr, printable(fmt.Sprintf(format, args...)))
+}
+
+// printable escapes control characters but line feeds, since names and
+// documents of others must not steer a terminal.
+func printable(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"):
+			fmt.Fprintf(&b, "\\x%02x", s[i])
+		case r != '\n' && unicode.IsControl(r):
+			fmt.Fprintf(&b, "\\x%02x", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // log returns the log of a run.

@@ -1,0 +1,45 @@
+package hashing
+
+import (
+	"fmt"
+	"testing"
+)
+
+func BenchmarkReader(b *testing.B) {
+	for _, size := range []int{1 << 10, 64 << 10, 64 << 20} {
+		for _, set := range []Set{nil, {SHA256}, {MD5, SHA256}} {
+			b.Run(fmt.Sprintf("bytes=%d/digests=%d", size, len(set)), func(b *testing.B) {
+				data, info := make([]byte, size), statOf(b, size)
+				f := inMemory(info, data, nil)
+				r := newPatientReader(openerFunc(func(string) (File, error) { return f, f.seek() }))
+				b.SetBytes(int64(size))
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := r.Read(b.Context(), "x.html", "x.html", set); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// jobless is a variable so that the compiler does not see through it.
+var jobless = func(*int) (Job, bool) { return Job{}, false }
+
+// BenchmarkFiles is for what it costs an item to go through, without any
+// reading.
+func BenchmarkFiles(b *testing.B) {
+	const items = 100_000
+	b.Run(fmt.Sprintf("items=%d", items), func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, err := range Files(b.Context(), Pool{Workers: 2}, numbers(items, nil), jobless) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*items), "ns/item")
+	})
+}
