@@ -380,6 +380,35 @@ func TestFilesPassThrough(t *testing.T) {
 	}
 }
 
+// TestFilesSoon sees to it that what has been read comes out with the next item,
+// even if that takes its time, and with it what had to wait behind it.
+func TestFilesSoon(t *testing.T) {
+	t.Parallel()
+	for _, jobs := range []int{1, 3} {
+		s := newShelf(t)
+		synctest.Test(t, func(t *testing.T) {
+			asked, got := 0, 0
+			items := func(yield func(int, error) bool) {
+				for i := range 100 {
+					time.Sleep(time.Second) // by then, all that was asked for has been read
+					if asked = i + 1; !yield(i, nil) {
+						return
+					}
+					if got < asked-1 {
+						t.Fatalf("%d items were asked for, %d came", asked, got)
+					}
+				}
+			}
+			for range Files(t.Context(), Pool{Opener: s, Workers: 2}, items, every(jobs)) {
+				got++
+			}
+			if got != 100 {
+				t.Errorf("%d of 100 items came", got)
+			}
+		})
+	}
+}
+
 func TestFilesNotBefore(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -409,12 +438,16 @@ func TestFilesStopDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		job := func(i *int) (Job, bool) {
-			return Job{Path: pathOf(*i), NotBefore: start.Add(time.Hour)}, *i > 0
+			j := Job{Path: pathOf(*i)}
+			if *i > 0 {
+				j.NotBefore = start.Add(time.Hour)
+			}
+			return j, true
 		}
 		for range Files(t.Context(), Pool{Opener: s, Workers: 2}, numbers(100, nil), job) {
 			break
 		}
-		if time.Since(start) != 0 || s.opened.Load() != 0 {
+		if time.Since(start) != 0 || s.opened.Load() != 1 {
 			t.Errorf("it took %v, and %d files were opened", time.Since(start), s.opened.Load())
 		}
 	})

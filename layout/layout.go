@@ -88,7 +88,7 @@ func checkURL(s string) (string, error) {
 	case u.User != nil:
 		return "", fmt.Errorf("%q has a user name in it, which everybody would see", redact(u))
 	case u.Scheme == "":
-		return "", fmt.Errorf("%q has no scheme such as https:", s)
+		return "", fmt.Errorf("%q has no scheme, such as https", s)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "", fmt.Errorf("%q has the scheme %s, not http or https", s, u.Scheme)
 	case u.Hostname() == "":

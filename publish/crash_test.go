@@ -324,3 +324,29 @@ func TestFailedCommitStaysCommitted(t *testing.T) {
 	defer tx.Close()
 	checkTree(t, "after the next Begin", published(t, dir), tree{"x": "x"})
 }
+
+// TestFailNewDirectory has each step before the commit fail where the directory
+// was made: nothing is left of that.
+func TestFailNewDirectory(t *testing.T) {
+	t.Parallel()
+	p := plan{puts: []file{{"a/x", "x", false}}}
+	for n := 0; ; n++ {
+		top := tempDir(t)
+		i := -1
+		last := false
+		err, closed := p.run(t.Context(), filepath.Join(top, "a", "out"), func(op, path string) error {
+			if i++; i == n {
+				last = op+" "+path == decided
+				return errors.New("broken")
+			}
+			return nil
+		})
+		if err == nil || IsIncomplete(err) || closed != nil {
+			t.Errorf("step %d: got %v, %v", n, err, closed)
+		}
+		checkTree(t, fmt.Sprintf("step %d", n), treeOf(t, top), tree{})
+		if last || t.Failed() {
+			return
+		}
+	}
+}

@@ -217,8 +217,9 @@ func (p *plan) run(ctx context.Context, dir string, step func(op, path string) e
 }
 
 // The sample transaction has bodies in one and in several directories, heads
-// that are new, replaced and in new directories, files to remove of which one
-// is not there, directories that become empty and others that do not.
+// that are new, replaced, beside a body and in new directories, files to remove
+// of which some are not there, directories that become empty and others that do
+// not.
 var (
 	sampleBefore = tree{
 		"index.html":                             "a resource",
@@ -237,6 +238,7 @@ var (
 			{"resourcesync/resourcelist/aa.xml", "part aa", true},
 			{"resourcesync/resourcelist/bb.xml", "part bb", true},
 			{"resourcesync/resourcedump/new/cc.zip", "package cc", true},
+			{"resourcesync/ee.xml", "body ee", true},
 			{"resourcesync/changelist.xml", "new changes", false},
 			{"resourcesync/resourcelist.xml", "new resource list", false},
 			{"resourcesync/resourcelist/dd.xml", "part dd", true},
@@ -257,6 +259,7 @@ var (
 		"empty/":                               "",
 		"resourcesync/publication.json":        "new record",
 		"resourcesync/capabilitylist.xml":      "old capability list",
+		"resourcesync/ee.xml":                  "body ee",
 		"resourcesync/changelist.xml":          "new changes",
 		"resourcesync/resourcelist.xml":        "new resource list",
 		"resourcesync/resourcelist/kept.xml":   "kept part",

@@ -37,7 +37,7 @@ type Stat struct {
 	ChangeTime time.Time
 	// Inode is the file's number in its file system, or 0.
 	Inode uint64
-	Mode  fs.FileMode
+	Mode  fs.FileMode // the type bits alone
 }
 
 // Options say what is listed, and under which names.

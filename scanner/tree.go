@@ -3,7 +3,6 @@ package scanner
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,16 +75,6 @@ func (t *osTree) Resolve(path string) (string, error) {
 	return filepath.ToSlash(relative), nil
 }
 
-type osDir struct{ root *os.Root }
-
-func openDir(parent *os.Root, path string) (Dir, error) {
-	root, err := parent.OpenRoot(filepath.FromSlash(path))
-	if err != nil {
-		return nil, err
-	}
-	return &osDir{root}, nil
-}
-
 func lstat(root *os.Root, path string) (Stat, error) {
 	info, err := root.Lstat(filepath.FromSlash(path))
 	if err != nil {
@@ -93,36 +82,6 @@ func lstat(root *os.Root, path string) (Stat, error) {
 	}
 	return StatOf(info), nil
 }
-
-// entriesAtOnce bounds how much of a large directory is held twice.
-const entriesAtOnce = 512
-
-func (d *osDir) Entries(fn func(string, fs.FileMode) error) error {
-	f, err := d.root.Open(".")
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for {
-		entries, err := f.ReadDir(entriesAtOnce)
-		for _, e := range entries {
-			if err := fn(e.Name(), e.Type()); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-func (d *osDir) Lstat(name string) (Stat, error)  { return lstat(d.root, name) }
-func (d *osDir) OpenDir(name string) (Dir, error) { return openDir(d.root, name) }
-func (d *osDir) Info() (fs.FileInfo, error)       { return d.root.Stat(".") }
-func (d *osDir) Close() error                     { return d.root.Close() }
 
 // FSTree returns the tree of a file system of another kind, such as one for
 // tests. It has no symbolic links.
@@ -170,7 +129,7 @@ func (d fsDir) Close() error               { return nil }
 
 // StatOf takes what is needed out of a FileInfo.
 func StatOf(info fs.FileInfo) Stat {
-	st := Stat{Size: info.Size(), ModTime: info.ModTime(), Mode: info.Mode()}
+	st := Stat{Size: info.Size(), ModTime: info.ModTime(), Mode: info.Mode().Type()}
 	st.addSystem(info)
 	return st
 }

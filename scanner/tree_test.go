@@ -109,7 +109,7 @@ func checkReal(t testing.TB, source string, got result) {
 			t.Errorf("%q cannot be found: %v", f.Real, err)
 			continue
 		}
-		if f.Size != info.Size() || !f.ModTime.Equal(info.ModTime()) || f.Mode != info.Mode() {
+		if f.Size != info.Size() || !f.ModTime.Equal(info.ModTime()) || f.Mode != info.Mode().Type() {
 			t.Errorf("%q has the status %+v, not that of %+v", f.Path, f.Stat, info)
 		}
 		if runtime.GOOS != "windows" && (f.Inode == 0 || f.ChangeTime.IsZero()) {
