@@ -7,9 +7,10 @@ import (
 )
 
 // ahead runs a stream in a goroutine of its own, some items ahead of its
-// consumer, so that both have a processor. The goroutine has ended when the
-// loop over the stream ends.
-func ahead[T any](ctx context.Context, open func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
+// consumer, so that both have a processor. An item, of the stream as of its
+// source, is valid until the next. The goroutine has ended when the loop over
+// the stream ends.
+func ahead[T any](ctx context.Context, open func(context.Context) iter.Seq2[*T, error]) iter.Seq2[*T, error] {
 	const (
 		batchSize = 256
 		batches   = 4
@@ -18,7 +19,7 @@ func ahead[T any](ctx context.Context, open func(context.Context) iter.Seq2[T, e
 		items []T
 		err   error
 	}
-	return func(yield func(T, error) bool) {
+	return func(yield func(*T, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		full, empty := make(chan batch, batches), make(chan []T, batches)
 		for range batches {
@@ -35,7 +36,7 @@ func ahead[T any](ctx context.Context, open func(context.Context) iter.Seq2[T, e
 					full <- batch{items, err}
 					return
 				}
-				if items = append(items, item); len(items) < batchSize {
+				if items = append(items, *item); len(items) < batchSize {
 					continue
 				}
 				full <- batch{items: items}
@@ -49,21 +50,19 @@ func ahead[T any](ctx context.Context, open func(context.Context) iter.Seq2[T, e
 		})
 		for b := range full {
 			for i := range b.items {
-				if !yield(b.items[i], nil) {
+				if !yield(&b.items[i], nil) {
 					return
 				}
 			}
 			if b.err != nil {
-				var none T
-				yield(none, b.err)
+				yield(nil, b.err)
 				return
 			}
 			clear(b.items)
 			empty <- b.items[:0]
 		}
 		if ctx.Err() != nil {
-			var none T
-			yield(none, context.Cause(ctx))
+			yield(nil, context.Cause(ctx))
 		}
 	}
 }

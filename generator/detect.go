@@ -19,10 +19,13 @@ import (
 // without a change of its modification second, with the coarsest clocks.
 const racy = 2 * time.Second
 
-// candidate is a resource before and now, with what can be said of it without
-// reading the file.
+// candidate is a resource before, now, or both, with what can be said of it
+// without reading the file.
 type candidate struct {
-	snapshot.Pair[scanner.File]
+	Before    snapshot.Previous
+	After     scanner.File
+	HasBefore bool
+	HasAfter  bool
 	read      bool
 	want      hashing.Set
 	notBefore time.Time
@@ -46,6 +49,7 @@ type detector struct {
 	o     *Options
 	at    time.Time // of this run, as far as is known by now
 	wall  func() time.Time
+	began time.Time // by the wall, less a second: older files are settled
 	last  time.Time // of the Resource List, or zero
 	cache *cacheReader
 	// remember is told of each file that the next run could not settle by its
@@ -58,56 +62,71 @@ type detector struct {
 	firstClamped string
 	reserve      reserved
 	tree         scanner.Tree
+	result       finding // the last one, whose memory is used again
 }
 
-// candidates looks at each pair and decides whether the file has to be read.
-func (d *detector) candidates(pairs iter.Seq2[snapshot.Pair[scanner.File], error]) iter.Seq2[candidate, error] {
-	return func(yield func(candidate, error) bool) {
+// candidates looks at each pair and decides whether the file has to be read. As
+// no more than so many are on their way, they take turns in the same memory.
+func (d *detector) candidates(pairs iter.Seq2[snapshot.Pair[scanner.File], error]) iter.Seq2[*candidate, error] {
+	return func(yield func(*candidate, error) bool) {
+		turns := make([]candidate, hashing.Window+2)
+		turn := 0
 		for p, err := range pairs {
-			if err == nil && p.HasAfter {
-				err = d.reserve.check(&p.After)
+			if err == nil && p.After != nil {
+				err = d.reserve.check(p.After)
 			}
 			if err != nil {
-				yield(candidate{}, err)
+				yield(nil, err)
 				return
 			}
-			if !yield(d.candidate(p), nil) {
+			c := &turns[turn]
+			turn = (turn + 1) % len(turns)
+			d.look(p, c)
+			if !yield(c, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (d *detector) candidate(p snapshot.Pair[scanner.File]) candidate {
-	c := candidate{Pair: p}
-	if !p.HasAfter {
-		return c
+// look makes c the candidate of a pair.
+func (d *detector) look(p snapshot.Pair[scanner.File], c *candidate) {
+	c.HasBefore, c.HasAfter = p.Before != nil, p.After != nil
+	c.read, c.known, c.want, c.notBefore = false, nil, nil, time.Time{}
+	if c.HasBefore {
+		c.Before = *p.Before
 	}
-	ahead := d.aheadOfClock(p.After.ModTime)
-	if !ahead && d.isSettled(&p) {
-		return c
+	if !c.HasAfter {
+		return
 	}
-	c.want = d.o.Hash.With(hashing.Of(p.Before.Metadata.Hash))
-	if known := d.cache.lookup(p.After.URI); !ahead && !d.o.Checksum &&
-		known != nil && known.matches(&p.After) && known.has(c.want) {
+	c.After = *p.After
+	ahead := d.aheadOfClock(c.After.ModTime)
+	if !ahead && d.isSettled(c) {
+		return
+	}
+	c.want = d.o.Hash
+	if c.HasBefore {
+		c.want = d.o.Hash.With(hashing.Of(c.Before.Metadata.Hash))
+	}
+	if known := d.cache.lookup(c.After.URI); !ahead && !d.o.Checksum &&
+		known != nil && known.matches(&c.After) && known.has(c.want) {
 		copied := *known
 		c.known = &copied
-		return c
+		return
 	}
 	c.read = true
 	if ahead {
-		c.notBefore = p.After.ModTime.Truncate(time.Second).Add(time.Second)
+		c.notBefore = c.After.ModTime.Truncate(time.Second).Add(time.Second)
 	}
-	return c
 }
 
 // isSettled is the quick check: length and modification second are as they were
 // published, and the file has not been touched since then.
-func (d *detector) isSettled(p *snapshot.Pair[scanner.File]) bool {
-	md := &p.Before.Metadata
-	if d.o.Checksum || !p.HasBefore || !md.HasLength || md.Length != p.After.Size ||
-		!p.Before.LastModified.Equal(p.After.ModTime.Truncate(time.Second)) ||
-		!p.After.ModTime.Add(racy).Before(d.last) {
+func (d *detector) isSettled(c *candidate) bool {
+	md := &c.Before.Metadata
+	if d.o.Checksum || !c.HasBefore || !md.HasLength || md.Length != c.After.Size ||
+		c.Before.LastModified.Unix() != c.After.ModTime.Unix() ||
+		!c.After.ModTime.Add(racy).Before(d.last) {
 		return false
 	}
 	return d.hasDigests(md.Hash)
@@ -130,22 +149,25 @@ func (d *detector) hasDigests(h resourcesync.Hash) bool {
 // clock that the quick check of the next run would trust a file which can still
 // be modified within the second that it will be published with.
 func (d *detector) aheadOfClock(modified time.Time) bool {
+	if !modified.Add(racy).Before(d.at) || modified.Before(d.began) {
+		return false
+	}
 	wall := d.wall()
-	return modified.Add(racy).Before(d.at) &&
-		!modified.After(wall) && modified.Truncate(time.Second).Add(time.Second).After(wall)
+	return !modified.After(wall) && modified.Truncate(time.Second).Add(time.Second).After(wall)
 }
 
 // job is what the pool asks of each candidate.
-func (d *detector) job(c *candidate) (hashing.Job, bool) {
+func (d *detector) job(p **candidate) (hashing.Job, bool) {
+	c := *p
 	if !c.read {
 		return hashing.Job{}, false
 	}
 	return hashing.Job{Path: c.After.Real, Name: c.After.Path, Want: c.want, NotBefore: c.notBefore}, true
 }
 
-// findings makes up its mind about each resource. A file that vanished since it
-// was listed was not there.
-func (d *detector) findings(ctx context.Context, results iter.Seq2[hashing.Result[candidate], error]) iter.Seq2[*finding, error] {
+// findings makes up its mind about each resource; a finding is valid until the
+// next. A file that vanished since it was listed was not there.
+func (d *detector) findings(ctx context.Context, results iter.Seq2[hashing.Result[*candidate], error]) iter.Seq2[*finding, error] {
 	return func(yield func(*finding, error) bool) {
 		for r, err := range results {
 			var f *finding
@@ -166,8 +188,8 @@ func (d *detector) findings(ctx context.Context, results iter.Seq2[hashing.Resul
 	}
 }
 
-func (d *detector) finding(ctx context.Context, r *hashing.Result[candidate]) (*finding, error) {
-	c := &r.Item
+func (d *detector) finding(ctx context.Context, r *hashing.Result[*candidate]) (*finding, error) {
+	c := r.Item
 	switch {
 	case !c.HasAfter:
 		return deleted(&c.Before, "not there any more"), nil
@@ -216,7 +238,8 @@ func (d *detector) unread(ctx context.Context, c *candidate, err error) (*findin
 // unchanged keeps what was published, but for metadata that follows from other
 // things than the bytes.
 func (d *detector) unchanged(c *candidate, reason string) *finding {
-	f := &finding{
+	f := &d.result
+	*f = finding{
 		Change: Change{Reason: reason, Path: c.After.Path, URI: c.After.URI},
 		entry: resourcesync.Entry{
 			Loc:          c.After.URI,
@@ -251,7 +274,8 @@ func (d *detector) fromBytes(c *candidate, now *cached, read bool) (*finding, er
 		c.HasBefore && !c.Before.LastModified.Equal(modified) {
 		d.remember(now)
 	}
-	f := &finding{
+	f := &d.result
+	*f = finding{
 		Change: Change{Type: resourcesync.Created, Reason: "new", Path: c.After.Path, URI: c.After.URI},
 		size:   now.stat.Size,
 		read:   read,

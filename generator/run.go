@@ -239,7 +239,7 @@ func (r *run) finish() error {
 
 func (r *run) detector() *detector {
 	d := &detector{
-		o: &r.o, at: r.at(1), wall: time.Now, next: r.now, cache: &cacheReader{},
+		o: &r.o, at: r.at(1), wall: time.Now, began: r.began.Add(-time.Second), next: r.now, cache: &cacheReader{},
 		remember: func(*cached) {}, reserve: r.reserved(), tree: r.tree,
 	}
 	if s := r.prev.snapshot; s != nil {
@@ -257,10 +257,10 @@ func (r *run) detector() *detector {
 // findings joins the stages. Each arrow of the pipeline is a stream in the
 // order of URIs.
 func (r *run) findings(ctx context.Context, d *detector) iter.Seq2[*finding, error] {
-	files := ahead(ctx, func(ctx context.Context) iter.Seq2[scanner.File, error] {
+	files := ahead(ctx, func(ctx context.Context) iter.Seq2[*scanner.File, error] {
 		return scanner.Scan(ctx, r.tree, r.scanOptions(r.leftOut))
 	})
-	before := func(yield func(snapshot.Previous, error) bool) {}
+	var before iter.Seq2[*snapshot.Previous, error] = func(func(*snapshot.Previous, error) bool) {}
 	if s := r.prev.snapshot; s != nil {
 		before = ahead(ctx, s.Resources)
 	}

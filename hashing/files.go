@@ -35,9 +35,9 @@ type Pool struct {
 	Progress func(bytes int)
 }
 
-// window is how many items may be on their way. It bounds memory, and evens out
+// Window is how many items may be on their way. It bounds memory, and evens out
 // small and large files.
-const window = 1024
+const Window = 1024
 
 // Files passes items on in their order. For those that job wants read, it has
 // workers read the file first; the others go straight through unless they have
@@ -47,8 +47,8 @@ func Files[T any](ctx context.Context, p Pool, items iter.Seq2[T, error], job fu
 	return func(yield func(Result[T], error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		q := &queue[T]{
-			ring: make([]slot[T], window),
-			work: make(chan *slot[T], window),
+			ring: make([]slot[T], Window),
+			work: make(chan *slot[T], Window),
 		}
 		q.start(ctx, p)
 		defer q.wait.Wait()

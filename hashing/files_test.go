@@ -110,7 +110,7 @@ func checkResult(t *testing.T, r Result[int], i int, read bool, want error) {
 
 func TestFilesOrder(t *testing.T) {
 	t.Parallel()
-	const n = 3*window + 17
+	const n = 3*Window + 17
 	broken := errors.New("broken")
 	delays := map[string]func(*rand.Rand) time.Duration{
 		"at once": func(*rand.Rand) time.Duration { return 0 },
@@ -185,10 +185,34 @@ func TestFilesParallel(t *testing.T) {
 	}
 }
 
+// TestFilesGoesOn has slow files before, in and after a full Window: to make
+// room for one item, it must not wait for them all.
+func TestFilesGoesOn(t *testing.T) {
+	t.Parallel()
+	slow := map[string]time.Duration{
+		pathOf(0):          time.Second,
+		pathOf(Window - 1): 10 * time.Second,
+		pathOf(Window + 1): 10 * time.Second,
+	}
+	s := newShelf(t)
+	s.delay = func(path string) time.Duration { return slow[path] }
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		for _, err := range Files(t.Context(), Pool{Opener: s, Workers: 2}, numbers(2*Window, nil), every(1)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := time.Since(start); got != 11*time.Second {
+			t.Errorf("it took %v, want 11s", got)
+		}
+	})
+}
+
 func TestFilesErrorOfItems(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	for _, n := range []int{0, 1, 100, window, 2*window + 1} {
+	for _, n := range []int{0, 1, 100, Window, 2*Window + 1} {
 		for _, jobs := range []int{0, 1, 7} {
 			t.Run(fmt.Sprintf("items=%d/jobs=%d", n, jobs), func(t *testing.T) {
 				t.Parallel()
@@ -221,7 +245,7 @@ func TestFilesStop(t *testing.T) {
 	t.Parallel()
 	const workers = 4
 	for _, jobs := range []int{0, 1, 3} {
-		for _, after := range []int{1, 2, 10, window - 1, window, window + 1, 2 * window, 3*window - 1, 3 * window} {
+		for _, after := range []int{1, 2, 10, Window - 1, Window, Window + 1, 2 * Window, 3*Window - 1, 3 * Window} {
 			for _, end := range []error{nil, errors.New("broken")} {
 				t.Run(fmt.Sprintf("jobs=%d/after=%d/error=%v", jobs, after, end), func(t *testing.T) {
 					t.Parallel()
@@ -230,7 +254,7 @@ func TestFilesStop(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						got := 0
 						var opened int64
-						for _, err := range Files(t.Context(), Pool{Opener: s, Workers: workers}, numbers(3*window, end), every(jobs)) {
+						for _, err := range Files(t.Context(), Pool{Opener: s, Workers: workers}, numbers(3*Window, end), every(jobs)) {
 							if err != nil {
 								t.Fatal(err)
 							}
@@ -273,7 +297,7 @@ func TestFilesPanic(t *testing.T) {
 func TestFilesCanceled(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("stopped by hand")
-	const n, workers = 2 * window, 4
+	const n, workers = 2 * Window, 4
 	for _, after := range []int{0, 1, 100} {
 		t.Run(fmt.Sprintf("after=%d", after), func(t *testing.T) {
 			t.Parallel()
@@ -315,10 +339,10 @@ func TestFilesCanceled(t *testing.T) {
 }
 
 // TestFilesWindow holds the first file back: the items that are read ahead of
-// it are as many as the window says.
+// it are as many as the Window says.
 func TestFilesWindow(t *testing.T) {
 	t.Parallel()
-	for _, jobs := range []int{1, 2 * window} { // all; just the first
+	for _, jobs := range []int{1, 2 * Window} { // all; just the first
 		t.Run(fmt.Sprintf("jobs=%d", jobs), func(t *testing.T) {
 			t.Parallel()
 			s := newShelf(t)
@@ -331,7 +355,7 @@ func TestFilesWindow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var produced atomic.Int64
 				items := func(yield func(int, error) bool) {
-					for i := range 4 * window {
+					for i := range 4 * Window {
 						produced.Store(int64(i + 1))
 						if !yield(i, nil) {
 							return
@@ -346,14 +370,14 @@ func TestFilesWindow(t *testing.T) {
 					checkResult(t, result, next, next%jobs == 0, nil)
 					next++
 					// The item in hand makes one more.
-					if ahead := int(produced.Load()) - next; ahead > window {
+					if ahead := int(produced.Load()) - next; ahead > Window {
 						t.Fatalf("after %d items, the stream is %d items ahead", next, ahead)
 					}
-					if next == 1 && produced.Load() < window {
+					if next == 1 && produced.Load() < Window {
 						t.Errorf("only %d items were on their way behind a slow one", produced.Load())
 					}
 				}
-				if got := time.Since(start); next != 4*window || got != time.Hour {
+				if got := time.Since(start); next != 4*Window || got != time.Hour {
 					t.Errorf("%d items came within %v", next, got)
 				}
 			})

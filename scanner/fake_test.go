@@ -173,10 +173,10 @@ func scan(t testing.TB, tree scanner.Tree, o scanner.Options) result {
 	}
 	for f, err := range scanner.Scan(t.Context(), tree, o) {
 		if r.err != nil {
-			t.Errorf("%q, %v came behind the error %v", f.Path, err, r.err)
+			t.Errorf("%v, %v came behind the error %v", f, err, r.err)
 		}
 		if r.err = err; err == nil {
-			r.files = append(r.files, f)
+			r.files = append(r.files, *f)
 		}
 	}
 	return r

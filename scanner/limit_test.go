@@ -34,7 +34,7 @@ func TestTooManyLinked(t *testing.T) {
 			var got []string
 			w := walker{
 				ctx: t.Context(), tree: tree, o: Options{Key: plainKey, LeftOut: func(string, Reason) {}},
-				yield:  func(f File, _ error) bool { got = append(got, f.Path); return true },
+				yield:  func(f *File, _ error) bool { got = append(got, f.Path); return true },
 				linked: test.seen,
 			}
 			err = w.directory(root, place{links: test.links})
@@ -62,7 +62,7 @@ func TestTooManyLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := walker{ctx: t.Context(), tree: tree, yield: func(File, error) bool { return true }, linked: maxLinked - 1}
+	w := walker{ctx: t.Context(), tree: tree, yield: func(*File, error) bool { return true }, linked: maxLinked - 1}
 	if err := w.entry(root, place{}, list, 0); err != nil {
 		t.Error(err)
 	}

@@ -44,11 +44,11 @@ func (w *walker) list(d Dir, p place) (*listing, error) {
 		if w.ctx.Err() != nil {
 			return context.Cause(w.ctx)
 		}
-		e, err := w.decide(p, own, name, mode)
-		if err != nil || e == nil {
+		e, belongs, err := w.decide(p, own, name, mode)
+		if err != nil || !belongs {
 			return err
 		}
-		return l.add(w.o.Key, name, *e)
+		return l.add(w.o.Key, name, e)
 	})
 	if w.ctx.Err() != nil {
 		return nil, context.Cause(w.ctx)
@@ -79,46 +79,50 @@ func (l *listing) add(key func([]byte, string, bool) []byte, name string, e entr
 	return nil
 }
 
-// decide returns the entry of something that belongs to the source, or nil.
-func (w *walker) decide(p place, own func(string) Reason, name string, mode fs.FileMode) (*entry, error) {
-	path := p.path + name
-	if why := own(name); why != "" {
-		w.o.LeftOut(path, why)
-		return nil, nil
+// decide returns the entry of something, and whether it belongs to the source.
+func (w *walker) decide(p place, own func(string) Reason, name string, mode fs.FileMode) (entry, bool, error) {
+	e := entry{dir: mode.IsDir(), included: p.included}
+	why := own(name)
+	if why == "" && (e.dir || mode.IsRegular()) && w.o.Rules.takesAsUsual(name, p.path == "") {
+		return e, true, nil // as nearly everything does, without a path of its own
 	}
-	e := entry{dir: mode.IsDir()}
+	path := p.path + name
+	if why != "" {
+		w.o.LeftOut(path, why)
+		return e, false, nil
+	}
 	if mode&fs.ModeSymlink != 0 {
 		// The rules come first, so that links which they leave out are no
 		// trouble; they come again below, when it is known what the link is.
 		if why := w.o.Rules.leaveOut(path, name, false); why != "" {
 			w.o.LeftOut(path, why)
-			return nil, nil
+			return e, false, nil
 		}
 		real, st, why, err := w.follow(path)
 		if err != nil {
-			return nil, err
+			return e, false, err
 		}
 		if why != "" {
 			w.o.LeftOut(path, why)
-			return nil, nil
+			return e, false, nil
 		}
 		if why := w.o.Rules.leaveOutTarget(real, st.Mode.IsDir()); why != "" {
 			w.o.LeftOut(path, why)
-			return nil, nil
+			return e, false, nil
 		}
 		mode, e.dir, e.link = st.Mode, st.Mode.IsDir(), real
 	}
 	if !mode.IsDir() && !mode.IsRegular() {
 		w.o.LeftOut(path, Special)
-		return nil, nil
+		return e, false, nil
 	}
 	included, why := w.o.Rules.judge(path, name, e.dir, p.included)
 	if why != "" {
 		w.o.LeftOut(path, why)
-		return nil, nil
+		return e, false, nil
 	}
 	e.included = included
-	return &e, nil
+	return e, true, nil
 }
 
 // own returns a function that says which entries of this directory are

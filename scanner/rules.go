@@ -133,7 +133,7 @@ func (r *Rules) leaveOut(path, name string, dir bool) Reason {
 			return Excluded
 		}
 	}
-	why := neverMeant(path, name)
+	why := neverMeant(name, path == name)
 	if why == "" || why == Hidden && r.Hidden {
 		return ""
 	}
@@ -164,34 +164,55 @@ func (r *Rules) leaveOutTarget(real string, dir bool) Reason {
 
 // neverMeant names the reason why something with this name is hardly meant to
 // be published.
-func neverMeant(path, name string) Reason {
+func neverMeant(name string, top bool) Reason {
 	switch {
-	case versionControl[name]:
+	case isVersionControl(name):
 		return VersionControl
 	case isEditorFile(name):
 		return EditorFile
 	case name[0] == '.' && name != ".well-known":
 		return Hidden
-	case hostFiles[name] && path == name, name == "web.config":
+	case top && isHostFile(name), name == "web.config":
 		return HostFile
-	case privateKeys[name], isKeyFile(name):
+	case isKeyFile(name):
 		return PrivateKey
 	}
 	return ""
 }
 
-var versionControl = set(".git", ".gitignore", ".gitattributes", ".gitmodules", ".hg", ".hgignore", ".svn", ".bzr",
-	".fslckout", "_FOSSIL_", "_darcs", "CVS", "RCS", "SCCS")
+// takesAsUsual reports whether a file or directory belongs to the source without
+// a rule that has to look at its path.
+func (r *Rules) takesAsUsual(name string, top bool) bool {
+	return len(r.Include) == 0 && len(r.Exclude) == 0 && neverMeant(name, top) == ""
+}
 
-// hostFiles steer static hosts, at the top of a site, and are not served.
-var hostFiles = set("_headers", "_redirects", "_routes.json", "_worker.js", "netlify.toml", "vercel.json", "now.json",
-	"staticwebapp.config.json", "wrangler.toml", "wrangler.json", "wrangler.jsonc", "firebase.json", "amplify.yml",
-	"render.yaml", "app.yaml", "fly.toml")
+func isVersionControl(name string) bool {
+	switch name {
+	case ".git", ".gitignore", ".gitattributes", ".gitmodules", ".hg", ".hgignore", ".svn", ".bzr",
+		".fslckout", "_FOSSIL_", "_darcs", "CVS", "RCS", "SCCS":
+		return true
+	}
+	return false
+}
 
-var privateKeys = set("id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk")
+// isHostFile knows what steers static hosts, at the top of a site, and is not
+// served.
+func isHostFile(name string) bool {
+	switch name {
+	case "_headers", "_redirects", "_routes.json", "_worker.js", "netlify.toml", "vercel.json", "now.json",
+		"staticwebapp.config.json", "wrangler.toml", "wrangler.json", "wrangler.jsonc", "firebase.json", "amplify.yml",
+		"render.yaml", "app.yaml", "fly.toml":
+		return true
+	}
+	return false
+}
 
-// isKeyFile knows the endings of files that have private keys in them.
+// isKeyFile knows the names and endings of files that have private keys in them.
 func isKeyFile(name string) bool {
+	switch name {
+	case "id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk":
+		return true
+	}
 	for _, suffix := range [...]string{".pem", ".p12", ".pfx", ".ppk"} {
 		if len(name) > len(suffix) && strings.EqualFold(name[len(name)-len(suffix):], suffix) {
 			return true

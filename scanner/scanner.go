@@ -93,23 +93,24 @@ const (
 // directory of each level in memory. The first error is yielded last: a tree is
 // listed whole or not at all, since what is missing would count as deleted.
 // What vanishes while it is listed was never there.
-func Scan(ctx context.Context, tree Tree, o Options) iter.Seq2[File, error] {
+// Each file is valid until the next; its strings stay valid.
+func Scan(ctx context.Context, tree Tree, o Options) iter.Seq2[*File, error] {
 	if o.Key == nil {
 		o.Key = plainKey
 	}
 	if o.LeftOut == nil {
 		o.LeftOut = func(string, Reason) {}
 	}
-	return func(yield func(File, error) bool) {
+	return func(yield func(*File, error) bool) {
 		w := walker{ctx: ctx, tree: tree, o: o, yield: yield}
 		root, err := tree.OpenDir(".")
 		if err != nil {
-			yield(File{}, fmt.Errorf("opening the source: %w", cause(err)))
+			yield(nil, fmt.Errorf("opening the source: %w", cause(err)))
 			return
 		}
 		err = w.directory(root, place{uri: o.Prefix})
 		if err != nil && err != errStopped {
-			yield(File{}, err)
+			yield(nil, err)
 		}
 	}
 }
@@ -129,9 +130,10 @@ type walker struct {
 	ctx     context.Context
 	tree    Tree
 	o       Options
-	yield   func(File, error) bool
+	yield   func(*File, error) bool
 	stack   []string // real paths of the directories that are open
 	linked  int      // entries reached through links
+	next    File
 	strings strings.Builder
 }
 
@@ -166,10 +168,9 @@ func (w *walker) entry(d Dir, p place, list *listing, i int) error {
 		return context.Cause(w.ctx)
 	}
 	e := &list.entries[i]
-	name := list.name(e)
 	if p.links > 0 || e.link != "" {
 		if w.linked++; w.linked > maxLinked {
-			return fmt.Errorf("%q: more than %d files are reached through symbolic links", p.path+name, maxLinked)
+			return fmt.Errorf("%q: more than %d files are reached through symbolic links", p.path+list.name(e), maxLinked)
 		}
 	}
 	if e.dir {
@@ -177,19 +178,21 @@ func (w *walker) entry(d Dir, p place, list *listing, i int) error {
 	}
 	if i > 0 && list.sameKey(e, &list.entries[i-1]) {
 		return fmt.Errorf("%q and %q would have the same URI %s%s",
-			p.path+list.name(&list.entries[i-1]), p.path+name, p.uri, list.key(e))
+			p.path+list.name(&list.entries[i-1]), p.path+list.name(e), p.uri, list.key(e))
 	}
-	st, err := w.stat(d, name, e)
+	f := w.file(p, list, e)
+	var err error
+	f.Stat, err = w.stat(d, f.Path[len(p.path):], e)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		w.o.LeftOut(p.path+name, Vanished)
+		w.o.LeftOut(f.Path, Vanished)
 		return nil
 	case err != nil:
-		return fmt.Errorf("looking at %q: %w", p.path+name, cause(err))
-	case !st.Mode.IsRegular():
-		return fmt.Errorf("%q changed into something else while the source was listed", p.path+name)
+		return fmt.Errorf("looking at %q: %w", f.Path, cause(err))
+	case !f.Mode.IsRegular():
+		return fmt.Errorf("%q changed into something else while the source was listed", f.Path)
 	}
-	if !w.yield(w.file(p, list, e, st), nil) {
+	if !w.yield(f, nil) {
 		return errStopped
 	}
 	return nil
@@ -206,12 +209,11 @@ func (w *walker) stat(d Dir, name string, e *entry) (Stat, error) {
 }
 
 // file makes the strings of a File, many of which share one piece of memory.
-func (w *walker) file(p place, list *listing, e *entry, st Stat) File {
-	name, key := list.name(e), list.key(e)
-	f := File{Stat: st}
+func (w *walker) file(p place, list *listing, e *entry) *File {
+	f := &w.next
+	name, key := list.nameBytes(e), list.keyBytes(e)
 	f.URI = w.join(p.uri, key)
-	if relative := f.URI[len(w.o.Prefix):]; len(relative) == len(p.path)+len(name) &&
-		strings.HasPrefix(relative, p.path) && strings.HasSuffix(relative, name) {
+	if relative := f.URI[len(w.o.Prefix):]; len(key) == len(name) && e.keyStart == e.start && relative[:len(relative)-len(key)] == p.path {
 		f.Path = relative
 	} else {
 		f.Path = w.join(p.path, name)
@@ -228,7 +230,7 @@ func (w *walker) file(p place, list *listing, e *entry, st Stat) File {
 }
 
 // join is a + b, cut from a larger piece of memory.
-func (w *walker) join(a, b string) string {
+func (w *walker) join(a string, b []byte) string {
 	const piece = 32 << 10
 	if n := len(a) + len(b); w.strings.Cap()-w.strings.Len() < n {
 		w.strings = strings.Builder{}
@@ -236,7 +238,7 @@ func (w *walker) join(a, b string) string {
 	}
 	start := w.strings.Len()
 	w.strings.WriteString(a)
-	w.strings.WriteString(b)
+	w.strings.Write(b)
 	return w.strings.String()[start:]
 }
 

@@ -83,19 +83,19 @@ type Previous struct {
 }
 
 // Resources yields the resources of the last publication in the byte order of
-// their URIs. Order, identity and the digests of all parts are checked on the
-// way; the first error is yielded last.
-func (s *Snapshot) Resources(ctx context.Context) iter.Seq2[Previous, error] {
-	return func(yield func(Previous, error) bool) {
+// their URIs, each valid until the next. Order, identity and the digests of all
+// parts are checked on the way; the first error is yielded last.
+func (s *Snapshot) Resources(ctx context.Context) iter.Seq2[*Previous, error] {
+	return func(yield func(*Previous, error) bool) {
 		last := ""
 		for i := range s.Parts {
 			if ctx.Err() != nil {
-				yield(Previous{}, context.Cause(ctx))
+				yield(nil, context.Cause(ctx))
 				return
 			}
 			more, err := s.part(i, &last, yield)
 			if err != nil {
-				yield(Previous{}, damaged(s.Parts[i].Path, err))
+				yield(nil, damaged(s.Parts[i].Path, err))
 				return
 			}
 			if !more {
@@ -106,7 +106,7 @@ func (s *Snapshot) Resources(ctx context.Context) iter.Seq2[Previous, error] {
 }
 
 // part yields the entries of one part, of which last is the URI before.
-func (s *Snapshot) part(i int, last *string, yield func(Previous, error) bool) (more bool, err error) {
+func (s *Snapshot) part(i int, last *string, yield func(*Previous, error) bool) (more bool, err error) {
 	part := &s.Parts[i]
 	f, err := s.files.Open(part.Path)
 	if err != nil {
@@ -118,7 +118,8 @@ func (s *Snapshot) part(i int, last *string, yield func(Previous, error) bool) (
 	if err := s.checkPart(d); err != nil {
 		return false, err
 	}
-	for first := true; ; first = false {
+	p := Previous{Part: i, First: true}
+	for ; ; p.First = false {
 		e, err := d.Next()
 		if err == io.EOF {
 			return true, s.checkSum(part, sum)
@@ -133,7 +134,8 @@ func (s *Snapshot) part(i int, last *string, yield func(Previous, error) bool) (
 			return false, otherIdentity("lists %q, which is not below the base URL %q", e.Loc, s.layout.BaseURL)
 		}
 		*last = e.Loc
-		if !yield(Previous{Entry: *e, Part: i, Position: d.Position(), First: first}, nil) {
+		p.Entry, p.Position = *e, d.Position()
+		if !yield(&p, nil) {
 			return false, nil
 		}
 	}

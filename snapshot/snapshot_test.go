@@ -13,16 +13,15 @@ import (
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
-func stream[T any](items []T, err error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, item := range items {
-			if !yield(item, nil) {
+func stream[T any](items []T, err error) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		for i := range items {
+			if !yield(&items[i], nil) {
 				return
 			}
 		}
-		var none T
 		if err != nil {
-			yield(none, err)
+			yield(nil, err)
 		}
 	}
 }
@@ -63,12 +62,12 @@ func TestMerge(t *testing.T) {
 				switch {
 				case err != nil:
 					gotErr = err
-				case p.HasBefore && p.HasAfter:
-					got = append(got, "="+p.After)
-				case p.HasBefore:
+				case p.Before != nil && p.After != nil:
+					got = append(got, "="+*p.After)
+				case p.Before != nil:
 					got = append(got, "-"+p.Before.Loc)
 				default:
-					got = append(got, "+"+p.After)
+					got = append(got, "+"+*p.After)
 				}
 			}
 			if diff := cmp.Diff(strings.Fields(tt.want), got); diff != "" && tt.want != "" || gotErr != tt.wantErr {
