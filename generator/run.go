@@ -46,8 +46,8 @@ type run struct {
 	began  time.Time
 	report Report
 
-	source *os.Root
 	tree   scanner.Tree
+	opener hashing.Opener
 	tx     *publish.Tx // nil in a dry run
 	out    fs.FS
 	prev   previous
@@ -89,24 +89,21 @@ func (r *run) do(ctx context.Context) error {
 // open opens the source, and locks the output directory unless nothing is going
 // to be written.
 func (r *run) open(ctx context.Context) (closeAll func(), err error) {
-	if r.source, err = openSource(r.o.Source); err != nil {
+	closeSource, err := r.openSource()
+	if err != nil {
 		return nil, err
-	}
-	if r.tree, err = scanner.NewTree(r.source); err != nil {
-		r.source.Close()
-		return nil, fmt.Errorf("opening the source: %w", err)
 	}
 	if r.o.DryRun {
 		if publish.Pending(r.o.Out) {
-			r.source.Close()
+			closeSource()
 			return nil, fmt.Errorf("an interrupted run left a commit in %s that the next build has to complete first", r.o.Out)
 		}
 		r.out = os.DirFS(r.o.Out)
-		return func() { r.source.Close() }, nil
+		return closeSource, nil
 	}
 	r.tx, err = publish.Begin(ctx, r.o.Out, publish.Options{LockTimeout: r.o.LockTimeout, Log: r.o.Log})
 	if err != nil {
-		r.source.Close()
+		closeSource()
 		return nil, err
 	}
 	r.out = r.tx.Root().FS()
@@ -115,11 +112,29 @@ func (r *run) open(ctx context.Context) (closeAll func(), err error) {
 		if err := r.tx.Close(); err != nil {
 			r.o.Log.Warn("cleaning up", "error", err)
 		}
-		r.source.Close()
+		closeSource()
 	}, nil
 }
 
-func openSource(dir string) (*os.Root, error) {
+// openSource opens the source, to be listed and to be read.
+func (r *run) openSource() (closeAll func(), err error) {
+	root, err := openRoot(r.o.Source)
+	if err != nil {
+		return nil, err
+	}
+	if r.tree, err = scanner.NewTree(root); err != nil {
+		root.Close()
+		return nil, fmt.Errorf("opening the source: %w", err)
+	}
+	var closeOpener func() error
+	if r.opener, closeOpener, err = hashing.NewOpener(root); err != nil {
+		root.Close()
+		return nil, fmt.Errorf("opening the source: %w", err)
+	}
+	return func() { closeOpener(); root.Close() }, nil
+}
+
+func openRoot(dir string) (*os.Root, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("opening the source: %w", err)
@@ -265,7 +280,7 @@ func (r *run) findings(ctx context.Context, d *detector) iter.Seq2[*finding, err
 		before = ahead(ctx, s.Resources)
 	}
 	pairs := snapshot.Merge(before, files, func(f *scanner.File) string { return f.URI })
-	pool := hashing.Pool{Opener: hashing.RootOpener{Root: r.source}, Workers: r.o.Jobs, Progress: r.meter.read}
+	pool := hashing.Pool{Opener: r.opener, Workers: r.o.Jobs, Progress: r.meter.read}
 	return d.findings(ctx, hashing.Files(ctx, pool, d.candidates(pairs), d.job))
 }
 

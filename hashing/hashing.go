@@ -299,7 +299,7 @@ func (r *Reader) drain(ctx context.Context, f File, fp *Fingerprint, hashes []ha
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
 		}
-		n, err := readFull(f, r.buf)
+		n, err := readFull(f, r.part(fp.State.Size()-length))
 		if length == 0 && fp.Type == "" {
 			fp.Type = Sniff(r.buf[:min(n, SniffLength)])
 		}
@@ -316,10 +316,18 @@ func (r *Reader) drain(ctx context.Context, f File, fp *Fingerprint, hashes []ha
 		if err != nil {
 			return 0, err
 		}
-		if length > fp.State.Size() {
-			return length, nil
+		if size := fp.State.Size(); length >= size && size > 0 {
+			return length, nil // more would show in the status
 		}
 	}
+}
+
+// part returns as much of the buffer as the rest of a file fills.
+func (r *Reader) part(rest int64) []byte {
+	if rest <= 0 || rest > int64(len(r.buf)) {
+		return r.buf
+	}
+	return r.buf[:rest]
 }
 
 // readFull fills buf, and returns io.EOF as soon as the end has been seen.
