@@ -155,15 +155,20 @@ func (w *walker) directory(d Dir, p place) error {
 	if err != nil {
 		return err
 	}
+	var ahead *lookout
+	if !w.o.NamesOnly {
+		ahead = newLookout(w.ctx, d, list)
+		defer ahead.stop()
+	}
 	for i := range list.entries {
-		if err := w.entry(d, p, list, i); err != nil {
+		if err := w.entry(d, p, list, i, ahead); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *walker) entry(d Dir, p place, list *listing, i int) error {
+func (w *walker) entry(d Dir, p place, list *listing, i int, ahead *lookout) error {
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
 	}
@@ -182,7 +187,7 @@ func (w *walker) entry(d Dir, p place, list *listing, i int) error {
 	}
 	f := w.file(p, list, e)
 	var err error
-	f.Stat, err = w.stat(d, f.Path[len(p.path):], e)
+	f.Stat, err = w.stat(d, f.Path[len(p.path):], list, i, ahead)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		w.o.LeftOut(f.Path, Vanished)
@@ -198,12 +203,14 @@ func (w *walker) entry(d Dir, p place, list *listing, i int) error {
 	return nil
 }
 
-func (w *walker) stat(d Dir, name string, e *entry) (Stat, error) {
-	if w.o.NamesOnly {
+func (w *walker) stat(d Dir, name string, list *listing, i int, ahead *lookout) (Stat, error) {
+	switch e := &list.entries[i]; {
+	case w.o.NamesOnly:
 		return Stat{}, nil
-	}
-	if e.link != "" {
+	case e.link != "":
 		return w.tree.Lstat(e.link)
+	case ahead != nil:
+		return ahead.at(w.ctx, i)
 	}
 	return d.Lstat(name)
 }

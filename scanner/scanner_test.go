@@ -491,3 +491,49 @@ func (t *flatTree) Entries(fn func(string, fs.FileMode) error) error {
 func (t *flatTree) Lstat(string) (scanner.Stat, error) { return scanner.Stat{}, nil }
 func (t *flatTree) Info() (fs.FileInfo, error)         { return nil, nil }
 func (t *flatTree) Close() error                       { return nil }
+
+// TestLargeDirectory has a directory so large that a second goroutine looks at
+// its files, with a subdirectory in the middle.
+func TestLargeDirectory(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{255, 256, 257, 1000, 1024} {
+		fsys := fstest.MapFS{}
+		var want []string
+		for i := range n {
+			name := fmt.Sprintf("d/f%05d", i)
+			fsys[name] = &fstest.MapFile{Data: make([]byte, i)}
+			want = append(want, name)
+		}
+		fsys["d/f00100/x"] = &fstest.MapFile{}
+		delete(fsys, "d/f00100")
+		want[100] = "d/f00100/x"
+		var got []string
+		for f, err := range scanner.Scan(t.Context(), scanner.FSTree(fsys), scanner.Options{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i := len(got); i != 100 && f.Size != int64(i) {
+				t.Errorf("%s has %d bytes, want %d", f.Path, f.Size, i)
+			}
+			got = append(got, f.Path)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d files: got %d, %q", n, len(got), got[:3])
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		seen := 0
+		for _, err := range scanner.Scan(ctx, scanner.FSTree(fsys), scanner.Options{}) {
+			if err != nil {
+				break
+			}
+			if seen++; seen == n/2 {
+				cancel()
+			}
+		}
+		cancel()
+		if seen != n/2 {
+			t.Errorf("%d files: %d were seen after the context had ended", n, seen-n/2)
+		}
+	}
+}
