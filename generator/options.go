@@ -75,6 +75,15 @@ type Options struct {
 
 	// limits are for tests, which have smaller lists.
 	limits limits
+	// synthetic, if not nil, is what the source holds instead of the files on
+	// disk: benchmarks have more than anybody wants to wait for.
+	synthetic synthetic
+}
+
+// synthetic is a source that is not on disk.
+type synthetic interface {
+	scanner.Tree
+	hashing.Opener
 }
 
 // limits bound the documents.

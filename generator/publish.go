@@ -79,7 +79,11 @@ func (r *run) foresee() error {
 	add(changes, first || events)
 	add(l.ResourceList(), first || events || r.report.Refreshed > 0)
 	for _, d := range r.descriptions() {
-		add(d.ref, !r.isPublished(d.ref.Path, d.content))
+		same, err := r.isPublished(d)
+		if err != nil {
+			return err
+		}
+		add(d.ref, !same)
 	}
 	if len(r.report.Heads) > 0 || r.prev.snapshot.Record == nil {
 		add(l.Record(), true)
@@ -124,7 +128,11 @@ func (r *run) compose() (time.Time, error) {
 		return at, err
 	}
 	for _, d := range r.descriptions() {
-		if r.isPublished(d.ref.Path, d.content) {
+		same, err := r.isPublished(d)
+		if err != nil {
+			return at, err
+		}
+		if same {
 			continue
 		}
 		if err := r.stage.putBytes(d.ref, d.content); err != nil {
@@ -193,9 +201,17 @@ func mustMarshal(d *resourcesync.Document, entries ...resourcesync.Entry) []byte
 	return b
 }
 
-func (r *run) isPublished(path string, content []byte) bool {
-	b, err := fs.ReadFile(r.out, path)
-	return err == nil && bytes.Equal(b, content)
+// isPublished reports whether a document is there already. One that cannot be
+// read is not taken for another one, which would be published anew.
+func (r *run) isPublished(d description) (bool, error) {
+	b, err := fs.ReadFile(r.out, d.ref.Path)
+	if err == nil {
+		return bytes.Equal(b, d.content), nil
+	}
+	if info, err := fs.Stat(r.out, d.ref.Path); err != nil || !info.Mode().IsRegular() {
+		return false, nil // not there, or in the way
+	}
+	return false, fmt.Errorf("looking at what is published: %w", err)
 }
 
 // composeRecord stages the record and plans what is swept.

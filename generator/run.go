@@ -118,6 +118,10 @@ func (r *run) open(ctx context.Context) (closeAll func(), err error) {
 
 // openSource opens the source, to be listed and to be read.
 func (r *run) openSource() (closeAll func(), err error) {
+	if s := r.o.synthetic; s != nil {
+		r.tree, r.opener = s, s
+		return func() {}, nil
+	}
 	root, err := openRoot(r.o.Source)
 	if err != nil {
 		return nil, err
