@@ -195,7 +195,7 @@ func (s *scanner) entry(start, end string, e *Entry) bool {
 		return false
 	}
 	if s.skip("<lastmod>") {
-		text, ok := s.until('<')
+		text, ok := s.raw('<')
 		t, err := ParseDateTime(text)
 		if !ok || err != nil || !s.skip("</lastmod>") {
 			return false
@@ -292,12 +292,12 @@ func (s *scanner) untrimmedAttr(start string, value *string) bool {
 }
 
 func (s *scanner) timeAttr(start string, t *time.Time) bool {
-	var text string
-	if !s.attr(start, &text) {
-		return false
-	}
-	if text == "" {
+	if !s.skip(start) {
 		return true
+	}
+	text, ok := s.raw('"')
+	if !ok || !s.skip(`"`) {
+		return false
 	}
 	parsed, err := ParseDateTime(text)
 	*t = parsed
@@ -312,12 +312,12 @@ func isCanonicalTime(text string, t time.Time) bool {
 }
 
 func (s *scanner) length(n *int64, has *bool) bool {
-	var text string
-	if !s.attr(` length="`, &text) {
-		return false
-	}
-	if text == "" {
+	if !s.skip(` length="`) {
 		return true
+	}
+	text, ok := s.raw('"')
+	if !ok || text == "" || !s.skip(`"`) {
+		return false
 	}
 	var err error
 	*n, err = parseLength(text)
@@ -326,19 +326,26 @@ func (s *scanner) length(n *int64, has *bool) bool {
 	return err == nil
 }
 
-// until returns the text before the next end character, unescaped. It returns
-// false for what only a real XML parser may judge.
-func (s *scanner) until(end byte) (string, bool) {
+// raw returns the text before the next end character as it stands, for values
+// that are parsed anyway.
+func (s *scanner) raw(end byte) (string, bool) {
 	i := strings.IndexByte(s.rest, end)
 	if i < 0 {
 		return "", false
 	}
 	text := s.rest[:i]
 	s.rest = s.rest[i:]
-	if !isPlain(text) {
-		return s.unescape(text)
-	}
 	return text, true
+}
+
+// until returns the text before the next end character, unescaped. It returns
+// false for what only a real XML parser may judge.
+func (s *scanner) until(end byte) (string, bool) {
+	text, ok := s.raw(end)
+	if !ok || isPlain(text) {
+		return text, ok
+	}
+	return s.unescape(text)
 }
 
 // isPlain reports whether all bytes stand for themselves. It looks at eight of
@@ -348,13 +355,11 @@ func isPlain(s string) bool {
 	for ; len(s) >= 8; s = s[8:] {
 		x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		// A byte c of x that is 0 has its top bit set in (x-ones)&^x. For one
-		// that is less than a space, the same holds with spaces for ones.
-		amp, lt, gt := x^'&'*ones, x^'<'*ones, x^'>'*ones
-		quot, apos, del := x^'"'*ones, x^'\''*ones, x^0x7f*ones
-		odd := x | (x-' '*ones)&^x |
-			(amp-ones)&^amp | (lt-ones)&^lt | (gt-ones)&^gt |
-			(quot-ones)&^quot | (apos-ones)&^apos | (del-ones)&^del
+		// For a byte of v that is 0, (v-ones)&^v has its top bit set; with
+		// spaces for ones, for one that is less than a space. Bytes that differ
+		// in one bit are tested together: & and ', < and >.
+		and, tags, quote := (x|ones)^'\''*ones, (x|2*ones)^'>'*ones, x^'"'*ones
+		odd := x | (x + ones) | (x-' '*ones)&^x | (and-ones)&^and | (tags-ones)&^tags | (quote-ones)&^quote
 		if odd&tops != 0 {
 			return false
 		}
