@@ -2,6 +2,8 @@ package hashing
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -21,6 +23,35 @@ func BenchmarkReader(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkOpen reads one small file again and again.
+func BenchmarkOpen(b *testing.B) {
+	dir := b.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b", "c"), 0o755); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a", "b", "c", "file.html"), make([]byte, 1<<10), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	root := openRoot(b, dir)
+	o, closeOpener, err := NewOpener(root)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer closeOpener()
+	for name, opener := range map[string]Opener{"RootOpener": RootOpener{root}, "NewOpener": o} {
+		b.Run(name, func(b *testing.B) {
+			r := newPatientReader(opener)
+			b.SetBytes(1 << 10)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := r.Read(b.Context(), "a/b/c/file.html", "file.html", Set{SHA256}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

@@ -316,7 +316,7 @@ func (r *Reader) drain(ctx context.Context, f File, fp *Fingerprint, hashes []ha
 		if err != nil {
 			return 0, err
 		}
-		if size := fp.State.Size(); length >= size && size > 0 {
+		if length >= fp.State.Size() {
 			return length, nil // more would show in the status
 		}
 	}

@@ -37,11 +37,7 @@ var openHow = unix.OpenHow{
 
 // OpenFile implements [Opener].
 func (b *beneath) OpenFile(name string) (File, error) {
-	how := openHow
-	fd, err := unix.Openat2(b.fd, name, &how)
-	for err == unix.EINTR || err == unix.EAGAIN {
-		fd, err = unix.Openat2(b.fd, name, &how)
-	}
+	fd, err := b.open(name)
 	switch err {
 	case nil:
 		return &rawFile{fd: fd, name: name}, nil
@@ -51,6 +47,22 @@ func (b *beneath) OpenFile(name string) (File, error) {
 		return b.fallback.OpenFile(name)
 	}
 	return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+}
+
+// open waits, up to a second, for a file server's client that has the file to
+// itself and is asked to let go of it.
+func (b *beneath) open(name string) (int, error) {
+	how := openHow
+	for tries := 0; ; tries++ {
+		fd, err := unix.Openat2(b.fd, name, &how)
+		switch {
+		case err == unix.EINTR:
+		case err == unix.EAGAIN && tries < 100:
+			time.Sleep(10 * time.Millisecond)
+		default:
+			return fd, err
+		}
+	}
 }
 
 // rawFile is a file without what package os adds for files of all kinds, which

@@ -38,7 +38,7 @@ func TestReadRewrittenInSecret(t *testing.T) {
 		}
 	}
 	for times := range 4 {
-		testMovingFile(t, times, change)
+		testMovingFile(t, times, openFile, change)
 	}
 }
 

@@ -161,6 +161,21 @@ func TestReadLengths(t *testing.T) {
 	}
 }
 
+// TestReadCalls counts how often the system is asked for bytes: once, for a
+// small file.
+func TestReadCalls(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{0: 1, 1: 1, 1000: 1, bufferSize: 1, bufferSize + 1: 2, 3 * bufferSize: 3} {
+		calls := 0
+		readWrapped(t, "x", make([]byte, n), nil, func(r io.Reader) io.Reader {
+			return readerFunc(func(p []byte) (int, error) { calls++; return r.Read(p) })
+		})
+		if calls != want {
+			t.Errorf("%d bytes took %d calls, want %d", n, calls, want)
+		}
+	}
+}
+
 func TestReadInPieces(t *testing.T) {
 	t.Parallel()
 	data := append(tarFile(t), strings.Repeat("It comes as it likes. ", 20_000)...)
@@ -350,14 +365,16 @@ func TestReadMovingFile(t *testing.T) {
 		for times := range 4 {
 			t.Run(fmt.Sprintf("%s/times=%d", what, times), func(t *testing.T) {
 				t.Parallel()
-				testMovingFile(t, times, func(name string, n int) { change(t, name, n) })
+				testMovingFile(t, times, openFile, func(name string, n int) { change(t, name, n) })
 			})
 		}
 	}
 }
 
+func openFile(name string) (File, error) { return os.Open(name) }
+
 // testMovingFile reads a file that is changed so many times.
-func testMovingFile(t *testing.T, times int, change func(name string, n int)) {
+func testMovingFile(t *testing.T, times int, open func(name string) (File, error), change func(name string, n int)) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(name, randomBytes(1000), 0o644); err != nil {
@@ -365,7 +382,7 @@ func testMovingFile(t *testing.T, times int, change func(name string, n int)) {
 	}
 	var m *moving
 	r := newPatientReader(openerFunc(func(string) (File, error) {
-		f, err := os.Open(name)
+		f, err := open(name)
 		m = &moving{File: f, fresh: true, change: func(n int) {
 			if n <= times {
 				change(name, n)
@@ -405,21 +422,30 @@ func testMovingFile(t *testing.T, times int, change func(name string, n int)) {
 // TestReadEndlessFile has a file that grows faster than it can be read.
 func TestReadEndlessFile(t *testing.T) {
 	t.Parallel()
-	info := statOf(t, 1000)
-	f := inMemory(info, nil, func(io.Reader) io.Reader { return zeros{} })
-	size := 1000
-	f.stat = func() (fs.FileInfo, error) {
-		size++
-		return statOf(t, size), nil
-	}
-	r := newPatientReader(openerFunc(func(string) (File, error) { return f, nil }))
-	read := 0
-	r.Progress = func(n int) { read += n }
-	if _, err := r.Read(t.Context(), "x", "x", Set{MD5}); !errors.Is(err, ErrUnstable) {
-		t.Errorf("got %v, want %v", err, ErrUnstable)
-	}
-	if read > readings*2*bufferSize {
-		t.Errorf("read %d bytes of a file that had about 1000", read)
+	for name, grow := range map[string]func(reading int) int{
+		"from some bytes on":     func(reading int) int { return 1000 + reading },
+		"from nothing on":        func(reading int) int { return reading },
+		"but says it is nothing": func(int) int { return 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := inMemory(nil, nil, func(io.Reader) io.Reader { return zeros{} })
+			calls := 0
+			f.stat = func() (fs.FileInfo, error) {
+				calls++
+				return statOf(t, grow(calls-1)), nil
+			}
+			r := newPatientReader(openerFunc(func(string) (File, error) { return f, nil }))
+			read := 0
+			r.Progress = func(n int) {
+				if read += n; read > readings*2*bufferSize {
+					panic("it reads and reads")
+				}
+			}
+			if _, err := r.Read(t.Context(), "x", "x", Set{MD5}); !errors.Is(err, ErrUnstable) {
+				t.Errorf("got %v, want %v", err, ErrUnstable)
+			}
+		})
 	}
 }
 

@@ -198,6 +198,11 @@ func TestNewDirectory(t *testing.T) {
 			}
 			checkTree(t, "without a commit", treeOf(t, top), tree{})
 
+			if err, closed := new(plan).run(t.Context(), dir, nil); err != nil || closed != nil {
+				t.Fatal(err, closed)
+			}
+			checkTree(t, "with a commit of nothing", treeOf(t, dir), tree{})
+
 			p := plan{puts: []file{{path: "x/y", content: "z"}}}
 			if err, closed := p.run(t.Context(), dir, nil); err != nil || closed != nil {
 				t.Fatal(err, closed)
@@ -442,6 +447,24 @@ func TestStagedNames(t *testing.T) {
 		}
 		checkTree(t, name, treeOf(t, dir), tree{})
 	}
+}
+
+// TestStagedInPart has a staged file that was not written to its end.
+func TestStagedInPart(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	tx := mustBegin(t, dir)
+	if err := put(tx, "x", file{path: "x", content: "half"}); err != nil {
+		t.Fatal(err)
+	}
+	tx.journal.Puts[0] = planned("x", file{path: "x", content: "half and half"})
+	if err := tx.Commit(t.Context()); err == nil || IsIncomplete(err) {
+		t.Errorf("Commit: %v", err)
+	}
+	if err := tx.Close(); err != nil {
+		t.Error(err)
+	}
+	checkTree(t, "after all", treeOf(t, dir), tree{})
 }
 
 // TestNeverStaged plans to put what was not staged.

@@ -9,9 +9,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,6 +219,43 @@ func init() {
 		io.Copy(io.Discard, os.Stdin) // until it is killed
 		return nil
 	}
+}
+
+// TestLockFileComesAndGoes locks and lets go as fast as it can. As the lock file
+// is removed each time, one that was opened before is worth nothing.
+func TestLockFileComesAndGoes(t *testing.T) {
+	t.Parallel()
+	const goroutines, times = 4, 2000
+	root, err := os.OpenRoot(tempDir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	var left, inside atomic.Int64
+	left.Store(times)
+	var wait sync.WaitGroup
+	for range goroutines {
+		wait.Go(func() {
+			for left.Load() > 0 && !t.Failed() {
+				l, err := try(root)
+				if err != nil && !errors.Is(err, ErrLocked) {
+					t.Error(err)
+				}
+				if l == nil {
+					runtime.Gosched()
+					continue
+				}
+				if inside.Add(1) != 1 {
+					t.Error("two hold the lock")
+				}
+				runtime.Gosched()
+				inside.Add(-1)
+				left.Add(-1)
+				l.release(root)
+			}
+		})
+	}
+	wait.Wait()
 }
 
 func checkCount(t *testing.T, dir string, want int) {

@@ -16,11 +16,13 @@ import (
 
 // recover completes a commit that was begun and not ended.
 func (t *Tx) recover() error {
-	err := isRegular(t.root, journalName)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := t.root.Lstat(journalName); errors.Is(err, fs.ErrNotExist) {
 		return nil
+	} else if err != nil { // so nobody knows whether one was begun
+		return fmt.Errorf("looking for the journal of an interrupted run: %w", err)
 	}
 	var b []byte
+	err := isRegular(t.root, journalName)
 	if err == nil {
 		b, err = t.root.ReadFile(journalName)
 	}

@@ -245,6 +245,7 @@ func FuzzJournal(f *testing.F) {
 		`{"format":1,"puts":[{"staged":"000001","path":"a/b","length":1,"sha256":"00","body":true}],"removes":["c"]}`,
 		`{"format":1,"puts":[{"staged":"..","path":"../x"}]}`,
 		`{"format":1,"puts":[{"staged":"x","path":".wellspring/lock"}]}`,
+		`{"format":1,"puts":[{"staged":".","path":"x"}]}`, `{"format":1,"removes":["."]}`,
 		`{"format":1,"removes":["\u0000","C:\\x","NUL","a\\..\\..\\b"]}`,
 	} {
 		f.Add([]byte(seed))
