@@ -31,8 +31,8 @@ func (r *run) publish(ctx context.Context) error {
 		r.report.At = r.prev.last
 		return nil
 	}
-	if s := r.prev.snapshot; s != nil && s.Changed() {
-		return ErrChanged
+	if err := r.checkUnchanged(); err != nil {
+		return err
 	}
 	if err := r.tx.Commit(ctx); err != nil {
 		return err
@@ -40,6 +40,22 @@ func (r *run) publish(ctx context.Context) error {
 	r.report.At = at
 	r.report.WrittenBytes = r.stage.written
 	r.report.Bodies = r.stage.bodies
+	return nil
+}
+
+// checkUnchanged makes sure that the publication is still the one that this run
+// goes on from.
+func (r *run) checkUnchanged() error {
+	if r.prev.snapshot == nil {
+		return nil
+	}
+	changed, err := r.prev.snapshot.Changed()
+	if err != nil {
+		return fmt.Errorf("comparing the publication once more: %w", err)
+	}
+	if changed {
+		return ErrChanged
+	}
 	return nil
 }
 

@@ -2,8 +2,10 @@ package hashing
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -107,17 +109,46 @@ func (q *queue[T]) start(ctx context.Context, p Pool) {
 	}
 }
 
+// read does a job when its time has come. A disk that fails is asked once more,
+// and where too many files are open, others have to be closed first.
 func (r *Reader) read(ctx context.Context, j Job) (Fingerprint, error) {
-	if wait := time.Until(j.NotBefore); wait > 0 {
+	if err := sleep(ctx, time.Until(j.NotBefore)); err != nil {
+		return Fingerprint{}, err
+	}
+	fp, err := r.Read(ctx, j.Path, j.Name, j.Want)
+	if errors.Is(err, syscall.EIO) {
+		return r.Read(ctx, j.Path, j.Name, j.Want)
+	}
+	for range fullWaits {
+		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+			break
+		}
+		if err := sleep(ctx, fullWait); err != nil {
+			return Fingerprint{}, err
+		}
+		fp, err = r.Read(ctx, j.Path, j.Name, j.Want)
+	}
+	return fp, err
+}
+
+// How often, and how long each time, to wait for a file that can be opened.
+const (
+	fullWaits = 50
+	fullWait  = 20 * time.Millisecond
+)
+
+// sleep waits, or returns the cause of the context's end.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d > 0 {
 		select {
 		case <-ctx.Done():
-		case <-time.After(wait):
+		case <-time.After(d):
 		}
 	}
 	if ctx.Err() != nil {
-		return Fingerprint{}, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	return r.Read(ctx, j.Path, j.Name, j.Want)
+	return nil
 }
 
 // put adds an item and passes on what is ready.

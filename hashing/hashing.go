@@ -271,12 +271,7 @@ func (r *Reader) settle(ctx context.Context, info fs.FileInfo) error {
 	if age < 0 || age >= wait {
 		return nil
 	}
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(wait - age):
-		return nil
-	}
+	return sleep(ctx, wait-age)
 }
 
 func (r *Reader) reset(want Set) []hash.Hash {

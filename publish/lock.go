@@ -101,6 +101,9 @@ func isCurrent(root *os.Root, f *flock.Flock) bool {
 }
 
 func writeOwner(root *os.Root) error {
+	if runtime.GOOS == "windows" {
+		return nil // where a locked file cannot be written by another handle
+	}
 	host, _ := os.Hostname()
 	b, err := json.Marshal(owner{PID: os.Getpid(), Host: host, Started: time.Now().UTC().Truncate(time.Second)})
 	if err != nil {

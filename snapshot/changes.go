@@ -138,7 +138,8 @@ type OpenList struct {
 	Last    time.Time // the latest event, or zero
 }
 
-// OpenList reads the open Change List through.
+// OpenList reads the open Change List through. Its events have to be in the
+// order of time.
 func (s *Snapshot) OpenList() (*OpenList, error) {
 	o := &OpenList{ChangeList: s.Changes[len(s.Changes)-1]}
 	info, err := fs.Stat(s.files, o.Path)
@@ -146,13 +147,20 @@ func (s *Snapshot) OpenList() (*OpenList, error) {
 		return nil, damaged(o.Path, err)
 	}
 	o.Bytes = info.Size()
-	return o, s.EachChange(o.ChangeList, func(e *resourcesync.Entry) error {
-		o.Entries++
-		if e.Metadata.DateTime.After(o.Last) {
-			o.Last = e.Metadata.DateTime
-		}
-		return nil
-	})
+	return o, s.EachChange(o.ChangeList, o.add)
+}
+
+func (o *OpenList) add(e *resourcesync.Entry) error {
+	at := e.Metadata.DateTime
+	switch {
+	case at.IsZero():
+		return fmt.Errorf("the event for %s has no datetime", e.Loc)
+	case at.Before(o.From), at.Before(o.Last):
+		return fmt.Errorf("the event of %s for %s is out of order", resourcesync.FormatDateTime(at), e.Loc)
+	}
+	o.Entries++
+	o.Last = at
+	return nil
 }
 
 // EachChange calls fn for each entry of a Change List.

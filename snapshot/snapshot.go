@@ -258,12 +258,12 @@ func LastOf(files fs.FS, l layout.Layout) time.Time {
 }
 
 // Changed reports whether another record is there than the one that was read.
-func (s *Snapshot) Changed() bool {
+func (s *Snapshot) Changed() (bool, error) {
 	b, err := readAll(s.files, s.layout.Record().Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.record != nil
+	if isMissing(err) {
+		return s.record != nil, nil
 	}
-	return err != nil || !bytes.Equal(b, s.record)
+	return err == nil && !bytes.Equal(b, s.record), err
 }
 
 // Bodies returns the paths of all documents that are not among the record's

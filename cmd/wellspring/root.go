@@ -227,7 +227,7 @@ func explain(err error) (code int, hint string) {
 	)
 	switch {
 	case errors.As(err, &incomplete):
-		return exitFailed, "What is missing is kept in the .wellspring folder. Once the cause is mended, run the same command again: it completes the commit."
+		return exitFailed, "What is missing is kept in the .wellspring folder. Once the cause is mended, run the same command again: it completes the commit. To give up what was begun, remove that folder."
 	case errors.As(err, &signal):
 		return 128 + signalNumber(signal), "Nothing was published."
 	case errors.As(err, &usage):
@@ -244,6 +244,8 @@ func explain(err error) (code int, hint string) {
 		return exitConflict, "Nothing was published. Run it again to go on from what is there now."
 	case errors.As(err, &damaged):
 		return exitFailed, "Nothing was published. Restore the publication from a copy, or begin a new one with --rebase."
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return exitFailed, "Nothing was published. Too many files are open: allow more (ulimit -n), or read fewer at a time with --jobs."
 	case errors.Is(err, syscall.ENOSPC):
 		return exitFailed, "Nothing was published. Make room there, or give another directory with --out."
 	}
