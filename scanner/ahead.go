@@ -2,8 +2,108 @@ package scanner
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"sync"
 )
+
+// opened is a directory whose entries are listed, and perhaps looked at.
+type opened struct {
+	place
+	dir      Dir // nil if it could not be opened
+	list     *listing
+	ahead    *lookout
+	vanished bool
+	err      error
+}
+
+func (o *opened) close() {
+	o.ahead.stop()
+	if o.dir != nil {
+		o.dir.Close()
+	}
+}
+
+// open opens an entry of a directory that is one itself, and lists it. It
+// changes nothing of the walker, which may be elsewhere.
+func (w *walker) open(parent *opened, e *entry) *opened {
+	name := parent.list.name(e)
+	o := &opened{place: place{
+		path:     parent.path + name + "/",
+		real:     parent.real + name + "/",
+		uri:      parent.uri + parent.list.key(e),
+		links:    parent.links,
+		included: e.included,
+		up:       &parent.place,
+	}}
+	if e.link != "" {
+		o.real = e.link + "/"
+		if o.links++; o.links > maxLinkDepth {
+			o.err = fmt.Errorf("%q is reached through more than %d symbolic links", parent.path+name, maxLinkDepth)
+			return o
+		}
+		o.dir, o.err = w.tree.OpenDir(e.link)
+	} else {
+		o.dir, o.err = parent.dir.OpenDir(name)
+	}
+	switch {
+	case errors.Is(o.err, fs.ErrNotExist):
+		o.vanished = true
+	case o.err != nil:
+		o.dir, o.err = nil, fmt.Errorf("opening the directory %q: %w", parent.path+name, cause(o.err))
+	default:
+		w.fill(o)
+	}
+	return o
+}
+
+// fill lists an open directory and begins to look at its files.
+func (w *walker) fill(o *opened) {
+	if o.list, o.err = w.list(o.dir, &o.place); o.err == nil && !w.o.NamesOnly {
+		o.ahead = newLookout(w.ctx, o.dir, o.list)
+	}
+}
+
+// siblings opens the subdirectories of a directory one ahead of the walker, so
+// that one is listed while another is passed on.
+type siblings struct {
+	w    *walker
+	of   *opened
+	at   int // index of the entry that is being opened
+	next chan *opened
+}
+
+// take returns the subdirectory with an index, and begins to open the next one.
+func (s *siblings) take(i int) *opened {
+	var o *opened
+	if s.next != nil && s.at == i {
+		o, s.next = <-s.next, nil
+	} else {
+		o = s.w.open(s.of, &s.of.list.entries[i])
+	}
+	s.start(i + 1)
+	return o
+}
+
+// start begins to open the first subdirectory from an index on.
+func (s *siblings) start(from int) {
+	entries := s.of.list.entries
+	for i := from; i < len(entries); i++ {
+		if e := &entries[i]; e.dir {
+			s.at, s.next = i, make(chan *opened, 1)
+			go func(next chan<- *opened) { next <- s.w.open(s.of, e) }(s.next)
+			return
+		}
+	}
+}
+
+// stop waits for what is being opened, and closes it.
+func (s *siblings) stop() {
+	if s.next != nil {
+		(<-s.next).close()
+	}
+}
 
 // Large directories are looked at by a second goroutine, some files ahead of
 // the one that passes them on. Both keep to the order of the listing.

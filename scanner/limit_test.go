@@ -63,10 +63,11 @@ func TestTooManyLinks(t *testing.T) {
 		}
 	}
 	w := walker{ctx: t.Context(), tree: tree, yield: func(*File, error) bool { return true }, linked: maxLinked - 1}
-	if err := w.entry(root, place{}, list, 0, nil); err != nil {
+	o := &opened{dir: root, list: list}
+	if err := w.entry(o, nil, 0); err != nil {
 		t.Error(err)
 	}
-	if err := w.entry(root, place{}, list, 1, nil); err == nil || !strings.Contains(err.Error(), `"m"`) {
+	if err := w.entry(o, nil, 1); err == nil || !strings.Contains(err.Error(), `"m"`) {
 		t.Errorf("got the error %v", err)
 	}
 }

@@ -13,6 +13,13 @@ import (
 type listing struct {
 	text    []byte // names, each followed by its key where that differs
 	entries []entry
+	left    []leftOut
+}
+
+// leftOut is an entry that does not belong to the source.
+type leftOut struct {
+	path string
+	why  Reason
 }
 
 type entry struct {
@@ -34,7 +41,7 @@ func (l *listing) keyBytes(e *entry) []byte  { return l.text[e.keyStart:][:e.key
 func (l *listing) sameKey(a, b *entry) bool { return bytes.Equal(l.keyBytes(a), l.keyBytes(b)) }
 
 // list reads a directory, decides what belongs to the source, and sorts it.
-func (w *walker) list(d Dir, p place) (*listing, error) {
+func (w *walker) list(d Dir, p *place) (*listing, error) {
 	l := &listing{}
 	own, err := w.own(d, p)
 	if err != nil {
@@ -44,7 +51,7 @@ func (w *walker) list(d Dir, p place) (*listing, error) {
 		if w.ctx.Err() != nil {
 			return context.Cause(w.ctx)
 		}
-		e, belongs, err := w.decide(p, own, name, mode)
+		e, belongs, err := w.decide(p, l, own, name, mode)
 		if err != nil || !belongs {
 			return err
 		}
@@ -80,7 +87,7 @@ func (l *listing) add(key func([]byte, string, bool) []byte, name string, e entr
 }
 
 // decide returns the entry of something, and whether it belongs to the source.
-func (w *walker) decide(p place, own func(string) Reason, name string, mode fs.FileMode) (entry, bool, error) {
+func (w *walker) decide(p *place, l *listing, own func(string) Reason, name string, mode fs.FileMode) (entry, bool, error) {
 	e := entry{dir: mode.IsDir(), included: p.included}
 	why := own(name)
 	if why == "" && (e.dir || mode.IsRegular()) && w.o.Rules.takesAsUsual(name, p.path == "") {
@@ -88,46 +95,48 @@ func (w *walker) decide(p place, own func(string) Reason, name string, mode fs.F
 	}
 	path := p.path + name
 	if why != "" {
-		w.o.LeftOut(path, why)
+		l.leave(path, why)
 		return e, false, nil
 	}
 	if mode&fs.ModeSymlink != 0 {
 		// The rules come first, so that links which they leave out are no
 		// trouble; they come again below, when it is known what the link is.
 		if why := w.o.Rules.leaveOut(path, name, false); why != "" {
-			w.o.LeftOut(path, why)
+			l.leave(path, why)
 			return e, false, nil
 		}
-		real, st, why, err := w.follow(path)
+		real, st, why, err := w.follow(p, path)
 		if err != nil {
 			return e, false, err
 		}
 		if why != "" {
-			w.o.LeftOut(path, why)
+			l.leave(path, why)
 			return e, false, nil
 		}
 		if why := w.o.Rules.leaveOutTarget(real, st.Mode.IsDir()); why != "" {
-			w.o.LeftOut(path, why)
+			l.leave(path, why)
 			return e, false, nil
 		}
 		mode, e.dir, e.link = st.Mode, st.Mode.IsDir(), real
 	}
 	if !mode.IsDir() && !mode.IsRegular() {
-		w.o.LeftOut(path, Special)
+		l.leave(path, Special)
 		return e, false, nil
 	}
 	included, why := w.o.Rules.judge(path, name, e.dir, p.included)
 	if why != "" {
-		w.o.LeftOut(path, why)
+		l.leave(path, why)
 		return e, false, nil
 	}
 	e.included = included
 	return e, true, nil
 }
 
+func (l *listing) leave(path string, why Reason) { l.left = append(l.left, leftOut{path, why}) }
+
 // own returns a function that says which entries of this directory are
 // Wellspring's.
-func (w *walker) own(d Dir, p place) (func(name string) Reason, error) {
+func (w *walker) own(d Dir, p *place) (func(name string) Reason, error) {
 	none := func(string) Reason { return "" }
 	if len(w.o.Own) == 0 {
 		return none, nil

@@ -131,8 +131,7 @@ type walker struct {
 	tree    Tree
 	o       Options
 	yield   func(*File, error) bool
-	stack   []string // real paths of the directories that are open
-	linked  int      // entries reached through links
+	linked  int // entries reached through links
 	next    File
 	strings strings.Builder
 }
@@ -141,45 +140,49 @@ type walker struct {
 type place struct {
 	path, real string // with a slash at the end, or empty for the source itself
 	uri        string
-	links      int  // how many links lead here
-	included   bool // by a rule that names the directory
+	links      int    // how many links lead here
+	included   bool   // by a rule that names the directory
+	up         *place // the directory above, as it was reached
 }
 
 // directory lists one directory and what is below it, and closes it.
 func (w *walker) directory(d Dir, p place) error {
-	defer d.Close()
-	w.stack = append(w.stack, p.real)
-	defer func() { w.stack = w.stack[:len(w.stack)-1] }()
+	o := &opened{place: p, dir: d}
+	w.fill(o)
+	return w.walk(o)
+}
 
-	list, err := w.list(d, p)
-	if err != nil {
-		return err
+// walk passes on what an open directory holds, and closes it.
+func (w *walker) walk(o *opened) error {
+	defer o.close()
+	if o.err != nil {
+		return o.err
 	}
-	var ahead *lookout
-	if !w.o.NamesOnly {
-		ahead = newLookout(w.ctx, d, list)
-		defer ahead.stop()
+	for _, l := range o.list.left {
+		w.o.LeftOut(l.path, l.why)
 	}
-	for i := range list.entries {
-		if err := w.entry(d, p, list, i, ahead); err != nil {
+	s := siblings{w: w, of: o}
+	defer s.stop()
+	for i := range o.list.entries {
+		if err := w.entry(o, &s, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *walker) entry(d Dir, p place, list *listing, i int, ahead *lookout) error {
+func (w *walker) entry(o *opened, s *siblings, i int) error {
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
 	}
-	e := &list.entries[i]
+	p, list, e := &o.place, o.list, &o.list.entries[i]
 	if p.links > 0 || e.link != "" {
 		if w.linked++; w.linked > maxLinked {
 			return fmt.Errorf("%q: more than %d files are reached through symbolic links", p.path+list.name(e), maxLinked)
 		}
 	}
 	if e.dir {
-		return w.subdirectory(d, p, list, e)
+		return w.subdirectory(s.take(i))
 	}
 	if i > 0 && list.sameKey(e, &list.entries[i-1]) {
 		return fmt.Errorf("%q and %q would have the same URI %s%s",
@@ -187,7 +190,7 @@ func (w *walker) entry(d Dir, p place, list *listing, i int, ahead *lookout) err
 	}
 	f := w.file(p, list, e)
 	var err error
-	f.Stat, err = w.stat(d, f.Path[len(p.path):], list, i, ahead)
+	f.Stat, err = w.stat(o, f.Path[len(p.path):], i)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		w.o.LeftOut(f.Path, Vanished)
@@ -203,20 +206,29 @@ func (w *walker) entry(d Dir, p place, list *listing, i int, ahead *lookout) err
 	return nil
 }
 
-func (w *walker) stat(d Dir, name string, list *listing, i int, ahead *lookout) (Stat, error) {
-	switch e := &list.entries[i]; {
+func (w *walker) stat(o *opened, name string, i int) (Stat, error) {
+	switch e := &o.list.entries[i]; {
 	case w.o.NamesOnly:
 		return Stat{}, nil
 	case e.link != "":
 		return w.tree.Lstat(e.link)
-	case ahead != nil:
-		return ahead.at(w.ctx, i)
+	case o.ahead != nil:
+		return o.ahead.at(w.ctx, i)
 	}
-	return d.Lstat(name)
+	return o.dir.Lstat(name)
+}
+
+// subdirectory walks what was opened, unless it has vanished.
+func (w *walker) subdirectory(o *opened) error {
+	if o.vanished {
+		w.o.LeftOut(strings.TrimSuffix(o.path, "/"), Vanished)
+		return nil
+	}
+	return w.walk(o)
 }
 
 // file makes the strings of a File, many of which share one piece of memory.
-func (w *walker) file(p place, list *listing, e *entry) *File {
+func (w *walker) file(p *place, list *listing, e *entry) *File {
 	f := &w.next
 	name, key := list.nameBytes(e), list.keyBytes(e)
 	f.URI = w.join(p.uri, key)
@@ -249,38 +261,8 @@ func (w *walker) join(a string, b []byte) string {
 	return w.strings.String()[start:]
 }
 
-func (w *walker) subdirectory(d Dir, p place, list *listing, e *entry) error {
-	name := list.name(e)
-	below := place{
-		path:     p.path + name + "/",
-		real:     p.real + name + "/",
-		uri:      p.uri + list.key(e),
-		links:    p.links,
-		included: e.included,
-	}
-	var sub Dir
-	var err error
-	if e.link != "" {
-		below.real = e.link + "/"
-		if below.links++; below.links > maxLinkDepth {
-			return fmt.Errorf("%q is reached through more than %d symbolic links", p.path+name, maxLinkDepth)
-		}
-		sub, err = w.tree.OpenDir(e.link)
-	} else {
-		sub, err = d.OpenDir(name)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		w.o.LeftOut(p.path+name, Vanished)
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("opening the directory %q: %w", p.path+name, cause(err))
-	}
-	return w.directory(sub, below)
-}
-
 // follow finds out where a symbolic link leads, and whether to go there.
-func (w *walker) follow(path string) (real string, st Stat, why Reason, err error) {
+func (w *walker) follow(p *place, path string) (real string, st Stat, why Reason, err error) {
 	if w.o.SkipSymlinks {
 		return "", Stat{}, Symlink, nil
 	}
@@ -302,7 +284,7 @@ func (w *walker) follow(path string) (real string, st Stat, why Reason, err erro
 	if err != nil {
 		return "", Stat{}, "", fmt.Errorf("following the link %q: %w", path, cause(err))
 	}
-	if st.Mode.IsDir() && w.holds(real) {
+	if st.Mode.IsDir() && p.isBelow(real) {
 		return "", Stat{}, LoopLink, nil
 	}
 	published, err := w.published(real)
@@ -327,7 +309,7 @@ func (w *walker) published(real string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		why, err := w.own(d, place{path: dir})
+		why, err := w.own(d, &place{path: dir})
 		d.Close()
 		if err != nil || why(name) != "" {
 			return err == nil, err
@@ -337,14 +319,14 @@ func (w *walker) published(real string) (bool, error) {
 	return false, nil
 }
 
-// holds reports whether a directory is open, or one of those above it: to go
-// there would lead back here.
-func (w *walker) holds(real string) bool {
+// isBelow reports whether a directory is the place itself, or above it on the
+// way on which it is reached: to go there would lead back here.
+func (p *place) isBelow(real string) bool {
 	if real == "." {
 		return true
 	}
-	for _, open := range w.stack {
-		if strings.HasPrefix(open, real+"/") {
+	for q := p; q != nil; q = q.up {
+		if strings.HasPrefix(q.real, real+"/") {
 			return true
 		}
 	}

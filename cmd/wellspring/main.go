@@ -6,10 +6,22 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 )
 
+// Little is kept in memory and much passes through it, so that the collector can
+// wait for longer than usual, up to a size that machines for builds have.
+const (
+	gcPercent   = 400
+	memoryLimit = 160 << 20
+)
+
 func main() {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(gcPercent)
+		debug.SetMemoryLimit(memoryLimit)
+	}
 	ctx, stop := withSignals(context.Background())
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
