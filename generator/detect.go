@@ -60,6 +60,7 @@ type detector struct {
 	// clamped counts modification times in the future, or out of range.
 	clamped      int
 	firstClamped string
+	modified     modified // when what is new or changed was
 	reserve      reserved
 	tree         scanner.Tree
 	result       finding // the last one, whose memory is used again
@@ -286,6 +287,9 @@ func (d *detector) fromBytes(c *candidate, now *cached, read bool) (*finding, er
 			modified = c.Before.LastModified
 		}
 	}
+	if f.Type != "" {
+		d.modified.add(now.stat.ModTime)
+	}
 	f.entry = resourcesync.Entry{Loc: c.After.URI, LastModified: modified}
 	f.entry.Metadata.Hash = d.publishedHash(now.hash)
 	f.entry.Metadata.SetLength(now.stat.Size)
@@ -309,7 +313,7 @@ func compare(before *resourcesync.Metadata, now *cached) (resourcesync.ChangeTyp
 func (d *detector) lastModified(path string, t time.Time) time.Time {
 	t = t.UTC().Truncate(time.Second)
 	switch {
-	case t.After(d.at):
+	case t.After(d.at), t.Year() > d.at.Year(): // the latest times overflow when they are compared
 		d.clamp(path)
 		return d.at
 	case t.Year() < 0:

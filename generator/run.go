@@ -60,6 +60,7 @@ type run struct {
 	cache  *cacheWriter // nil if none is written
 
 	linkWarnings []string
+	oddNames     oddNames
 }
 
 func (r *run) do(ctx context.Context) error {
@@ -217,6 +218,10 @@ func (r *run) survey(ctx context.Context) error {
 		r.warn("%q and %d more files were modified later than this publication, or before the year 0: their lastmod is adjusted",
 			d.firstClamped, d.clamped-1)
 	}
+	r.report.Warnings = append(r.report.Warnings, r.oddNames.warnings()...)
+	if d.modified.atOnce() {
+		r.warn("nearly all files that are new or changed were modified within two minutes, as after a checkout or a copy: their lastmod says no more than that")
+	}
 	return r.finish()
 }
 
@@ -332,6 +337,7 @@ func (r *run) take(f *finding) error {
 		}
 	}
 	if f.Type != resourcesync.Deleted {
+		r.oddNames.look(f)
 		r.report.Resources++
 		r.report.Bytes += f.size
 	}

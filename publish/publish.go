@@ -397,6 +397,8 @@ func (t *Tx) putInPlace(p *Put) error {
 	staged := stagingName + "/" + p.Staged
 	if _, err := t.root.Lstat(staged); errors.Is(err, fs.ErrNotExist) {
 		return t.isInPlace(p)
+	} else if err != nil {
+		return fmt.Errorf("looking at what was staged for %s: %w", p.Path, err)
 	}
 	if dir := path.Dir(p.Path); dir != "." {
 		if err := t.mkdirAll(dir); err != nil {

@@ -199,6 +199,7 @@ func TestRefused(t *testing.T) {
 		{"bad length", list(`<url><loc>a</loc><rs:md length="-1"/></url>`), "not a number of bytes"},
 		{"bad pri", list(`<url><loc>a</loc><rs:ln pri="first"/></url>`), "not a number"},
 		{"deep", "<urlset xmlns='" + NamespaceSitemap + "'>" + strings.Repeat("<a>", 99), "nested more than"},
+		{"long attribute of our own form", list(`<url><loc>a</loc><rs:md type="` + strings.Repeat("a", 70_000) + `"/></url>` + "\n"), "longer than"},
 		{"long attribute", list(`<url><loc>` + strings.Repeat("a", 70_000) + `</loc></url>`), "longer than"},
 		{"long line in pieces", list(`<url><loc>` + strings.Repeat("a<!---->", 70_000) + `</loc></url>`), "longer than"},
 	}

@@ -31,7 +31,9 @@ const blockSize = 64 << 10
 func (l *lines) peek() string {
 	for {
 		rest := l.block[l.pos:]
-		if i := strings.IndexByte(rest, '\n'); i >= 0 {
+		if i := strings.IndexByte(rest, '\n'); i > l.most {
+			return "" // which the slow decoder has to judge, token by token
+		} else if i >= 0 {
 			return rest[:i+1]
 		}
 		if !l.fill() {

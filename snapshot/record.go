@@ -14,6 +14,10 @@ import (
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
+// lastYear leaves room for later publications within the years that documents
+// can say.
+const lastYear = 9998
+
 // RecordFormat is the version of the record's own form.
 const RecordFormat = 1
 
@@ -86,6 +90,9 @@ func ParseRecord(b []byte) (*Record, error) {
 func (r *Record) check() error {
 	if r.At.IsZero() || r.Identity.BaseURL == "" || len(r.Heads) == 0 {
 		return errors.New("it is incomplete")
+	}
+	if r.At.Year() > lastYear {
+		return fmt.Errorf("its time is in the year %d, which leaves none for a later publication", r.At.Year())
 	}
 	for _, h := range r.Heads {
 		if h.Path == "" || len(h.SHA256) != 64 || h.Length < 0 {

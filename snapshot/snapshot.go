@@ -249,8 +249,11 @@ func LastOf(files fs.FS, l layout.Layout) time.Time {
 			continue
 		}
 		if doc, err := resourcesync.NewDecoder(f, resourcesync.Limits{}).Document(); err == nil {
-			s.later(doc.Metadata.At)
-			s.later(doc.Metadata.From)
+			for _, t := range [...]time.Time{doc.Metadata.At, doc.Metadata.From} {
+				if t.Year() <= lastYear {
+					s.later(t)
+				}
+			}
 		}
 		f.Close()
 	}

@@ -31,10 +31,24 @@ import (
 var update = flag.Bool("update", false, "rewrite the files that scripts compare with")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tests{m}, map[string]func(){
 		"wellspring": wellspring,
 		"as-user":    asUser,
 	})
+}
+
+// atEnd is done when all tests have ended.
+var atEnd []func()
+
+type tests struct{ m *testing.M }
+
+func (t tests) Run() int {
+	defer func() {
+		for _, f := range atEnd {
+			f()
+		}
+	}()
+	return t.m.Run()
 }
 
 func TestScripts(t *testing.T) {
