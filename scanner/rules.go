@@ -221,14 +221,6 @@ func isKeyFile(name string) bool {
 	return false
 }
 
-func set(names ...string) map[string]bool {
-	m := make(map[string]bool, len(names))
-	for _, n := range names {
-		m[n] = true
-	}
-	return m
-}
-
 // isEditorFile knows backup, swap and lock files, and what file managers leave.
 func isEditorFile(name string) bool {
 	if strings.HasSuffix(name, "~") || strings.HasPrefix(name, "~$") || strings.HasPrefix(name, ".#") ||
