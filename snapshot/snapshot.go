@@ -55,6 +55,11 @@ func damaged(path string, err error) error {
 	if errors.As(err, &p) {
 		err = p.Err
 	}
+	for _, passing := range [...]error{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOSPC, syscall.EACCES} {
+		if errors.Is(err, passing) { // which says nothing of what is published
+			return fmt.Errorf("reading the previous publication: %s: %w", path, err)
+		}
+	}
 	return &DamagedError{Path: path, Err: err}
 }
 
