@@ -89,8 +89,8 @@ const (
 	maxLinked    = 1_000_000
 )
 
-// Scan yields the files of a tree in the byte order of their URIs. It holds one
-// directory of each level in memory. The first error is yielded last: a tree is
+// Scan yields the files of a tree in the byte order of their URIs. It holds two
+// directories of each level in memory. The first error is yielded last: a tree is
 // listed whole or not at all, since what is missing would count as deleted.
 // What vanishes while it is listed was never there.
 // Each file is valid until the next; its strings stay valid.

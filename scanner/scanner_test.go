@@ -251,8 +251,8 @@ func TestScanVanished(t *testing.T) {
 	}
 }
 
-// Files are yielded as the scan goes, and just one directory of each level is
-// open at a time.
+// Files are yielded as the scan goes, and of each level just the directory that
+// is passed on and the next one are open at a time.
 func TestScanStreams(t *testing.T) {
 	t.Parallel()
 	var paths []string
@@ -263,8 +263,9 @@ func TestScanStreams(t *testing.T) {
 	if got := scan(t, tree, scanner.Options{}); got.err != nil || !slices.Equal(got.paths(), paths) {
 		t.Fatalf("got %q, %v", got.paths(), got.err)
 	}
-	if most := tree.mostOpen.Load(); most != 4 {
-		t.Errorf("%d directories were open at a time, want 4", most)
+	const levels = 3
+	if most := tree.mostOpen.Load(); most > 1+2*levels {
+		t.Errorf("%d directories were open at a time, want %d at most", most, 1+2*levels)
 	}
 	if open, opened := tree.open.Load(), tree.opened.Load(); open != 0 || opened != 201 {
 		t.Errorf("%d directories are open after %d were opened, want 0 after 201", open, opened)
