@@ -73,8 +73,11 @@ func CheckCache(name string) error {
 	defer f.Close()
 	magic := make([]byte, len(cacheMagic))
 	n, err := io.ReadFull(f, magic)
-	if n == 0 && err == io.EOF || string(magic) == cacheMagic {
+	switch {
+	case n == 0 && err == io.EOF, string(magic) == cacheMagic:
 		return nil
+	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
+		return err
 	}
 	return fmt.Errorf("%s is there, and is no stat cache", name)
 }

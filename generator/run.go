@@ -109,6 +109,9 @@ func (r *run) open(ctx context.Context) (closeAll func(), err error) {
 	}
 	r.out = r.tx.Root().FS()
 	r.report.Recovered = r.tx.Recovered
+	if r.tx.Unlocked {
+		r.warn("the file system of %s has no locks: make sure that no other run writes there at the same time", r.o.Out)
+	}
 	return func() {
 		if err := r.tx.Close(); err != nil {
 			r.o.Log.Warn("cleaning up", "error", err)
@@ -215,7 +218,7 @@ func (r *run) survey(ctx context.Context) error {
 	case d.clamped == 1:
 		r.warn("%q was modified later than this publication, or before the year 0: its lastmod is adjusted", d.firstClamped)
 	case d.clamped > 1:
-		r.warn("%q and %d more files were modified later than this publication, or before the year 0: their lastmod is adjusted",
+		r.warn("%q and %d more were modified later than this publication, or before the year 0: their lastmod is adjusted",
 			d.firstClamped, d.clamped-1)
 	}
 	r.report.Warnings = append(r.report.Warnings, r.oddNames.warnings()...)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // oddNames looks for names that will make trouble elsewhere. Only those of new
@@ -18,8 +20,8 @@ type oddNames struct {
 	firstLong string
 }
 
-// level is one directory. A name that differs from another one in case alone
-// comes later than one with a capital letter, or with one outside ASCII, since
+// level is one directory. A name that differs from another one in case, or in
+// its Unicode normal form, comes later than one with a capital letter, or with one outside ASCII, since
 // these are first in the order of URIs; so just such names are kept.
 type level struct {
 	prefix string // the path of the directory with its slash, or empty
@@ -68,7 +70,7 @@ func (l *level) add(n *oddNames, name string, isNew bool) {
 	if !keep && l.seen == nil {
 		return
 	}
-	folded := strings.ToLower(name)
+	folded := norm.NFC.String(strings.ToLower(name))
 	other, ok := l.seen[folded]
 	if ok && other.name != name && (isNew || other.new) {
 		n.pair(l.prefix+other.name, l.prefix+name)
@@ -86,7 +88,11 @@ func (n *oddNames) pair(a, b string) {
 		n.more++
 		return
 	}
-	n.twins = append(n.twins, fmt.Sprintf("%q and %q", a, b))
+	format := "%q and %q"
+	if strings.ToLower(a) != strings.ToLower(b) { // they look alike, and only escapes tell them apart
+		format = "%+q and %+q"
+	}
+	n.twins = append(n.twins, fmt.Sprintf(format, a, b))
 }
 
 // hasCapital reports whether a name has a capital letter, or anything of which
@@ -106,13 +112,13 @@ func (n *oddNames) warnings() (w []string) {
 		if n.more > 0 {
 			text += fmt.Sprintf(" and %d more pairs", n.more)
 		}
-		w = append(w, "names that differ in nothing but case, which some hosts and file systems take for one: "+text)
+		w = append(w, "names that differ in nothing but case or Unicode normal form, which some hosts and file systems take for one: "+text)
 	}
 	switch {
 	case n.long == 1:
 		w = append(w, fmt.Sprintf("%q has a URI of %d characters or more, which some harvesters will not take", n.firstLong, longURI))
 	case n.long > 1:
-		w = append(w, fmt.Sprintf("%q and %d more files have URIs of %d characters or more, which some harvesters will not take",
+		w = append(w, fmt.Sprintf("%q and %d more have URIs of %d characters or more, which some harvesters will not take",
 			n.firstLong, n.long-1, longURI))
 	}
 	return w

@@ -24,7 +24,12 @@ type owner struct {
 	Started time.Time `json:"started"`
 }
 
-type lock struct{ file *flock.Flock }
+// lock is held on the lock file, or, on a file system that has no locks, by a
+// file of its own.
+type lock struct {
+	file  *flock.Flock
+	alone bool
+}
 
 const (
 	retryEvery = 100 * time.Millisecond
@@ -70,20 +75,21 @@ func try(root *os.Root) (*lock, error) {
 	native := filepath.Join(root.Name(), filepath.FromSlash(lockName))
 	f := flock.New(native, flock.SetPermissions(0o644), flock.SetFlag(os.O_CREATE|os.O_RDWR))
 	held, err := f.TryLock()
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	}
-	if err != nil {
+	case isWithoutLocks(err):
+		return tryAlone(root, f)
+	case err != nil:
 		return nil, fmt.Errorf("locking the output directory: %w", err)
+	case !held:
+		return nil, lockedBy(root, lockName)
 	}
-	if !held {
-		return nil, lockedBy(root)
-	}
-	if !isCurrent(root, f) {
+	if current, err := isCurrent(root, f); !current || err != nil {
 		f.Unlock()
-		return nil, nil
+		return nil, err
 	}
-	l := &lock{f}
+	l := &lock{file: f}
 	if err := writeOwner(root); err != nil {
 		l.release(root)
 		return nil, err
@@ -91,34 +97,51 @@ func try(root *os.Root) (*lock, error) {
 	return l, nil
 }
 
-func isCurrent(root *os.Root, f *flock.Flock) bool {
+// isCurrent reports whether the file that was locked still has its name.
+func isCurrent(root *os.Root, f *flock.Flock) (bool, error) {
 	named, err := root.Lstat(lockName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil {
-		return false
+		return false, fmt.Errorf("locking the output directory: %w", err)
 	}
 	held, err := f.Stat()
-	return err == nil && os.SameFile(named, held)
+	return err == nil && os.SameFile(named, held), nil
 }
 
 func writeOwner(root *os.Root) error {
 	if runtime.GOOS == "windows" {
 		return nil // where a locked file cannot be written by another handle
 	}
-	host, _ := os.Hostname()
-	b, err := json.Marshal(owner{PID: os.Getpid(), Host: host, Started: time.Now().UTC().Truncate(time.Second)})
-	if err != nil {
-		return err
-	}
-	if err := root.WriteFile(lockName, b, 0o644); err != nil {
+	if err := root.WriteFile(lockName, self().marshal(), 0o644); err != nil {
 		return fmt.Errorf("writing the lock file: %w", err)
 	}
 	return nil
 }
 
-func lockedBy(root *os.Root) error {
-	var o owner
-	b, err := root.ReadFile(lockName)
-	if err != nil || json.Unmarshal(b, &o) != nil {
+func self() owner {
+	host, _ := os.Hostname()
+	return owner{PID: os.Getpid(), Host: host, Started: time.Now().UTC().Truncate(time.Second)}
+}
+
+func (o owner) marshal() []byte {
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // numbers, texts and a time of this century
+	}
+	return b
+}
+
+// readOwner reads who holds a lock, and false where the file does not say.
+func readOwner(root *os.Root, name string) (o owner, ok bool) {
+	b, err := root.ReadFile(name)
+	return o, err == nil && json.Unmarshal(b, &o) == nil && o.PID > 0
+}
+
+func lockedBy(root *os.Root, name string) error {
+	o, ok := readOwner(root, name)
+	if !ok {
 		return ErrLocked
 	}
 	return fmt.Errorf("%w: process %d on %s, since %s", ErrLocked, o.PID, o.Host, o.Started.Format(time.RFC3339))
@@ -129,6 +152,9 @@ func lockedBy(root *os.Root) error {
 func (l *lock) release(root *os.Root) {
 	if runtime.GOOS == "windows" { // an open file cannot be removed
 		l.file.Unlock()
+	}
+	if l.alone {
+		root.Remove(aloneName)
 	}
 	root.Remove(lockName)
 	root.Remove(Folder)

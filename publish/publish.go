@@ -57,6 +57,9 @@ type Tx struct {
 	log       *slog.Logger
 	// Recovered is true if the transaction before was completed first.
 	Recovered bool
+	// Unlocked is true if the file system has no locks, so that runs on other
+	// machines may not be kept out.
+	Unlocked bool
 
 	// step, if not nil, is told of each change of the file system before it
 	// happens. Tests stop there.
@@ -105,6 +108,7 @@ func begin(ctx context.Context, dir string, o Options, step func(op, path string
 		t.unmake()
 		return nil, err
 	}
+	t.Unlocked = t.lock.alone
 	if err := t.prepare(); err != nil {
 		if !IsIncomplete(err) {
 			err = errors.Join(err, t.Close())

@@ -61,7 +61,7 @@ func (w *walker) list(d Dir, p *place) (*listing, error) {
 		return nil, context.Cause(w.ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listing the directory %q: %w", "/"+p.path, cause(err))
+		return nil, fmt.Errorf("listing %s: %w", p, cause(err))
 	}
 	slices.SortFunc(l.entries, func(a, b entry) int { return bytes.Compare(l.keyBytes(&a), l.keyBytes(&b)) })
 	return l, nil
@@ -143,7 +143,7 @@ func (w *walker) own(d Dir, p *place) (func(name string) Reason, error) {
 	}
 	info, err := d.Info()
 	if err != nil {
-		return nil, fmt.Errorf("looking at the directory %q: %w", "/"+p.path, cause(err))
+		return nil, fmt.Errorf("looking at %s: %w", p, cause(err))
 	}
 	var here []*Own
 	for i := range w.o.Own {

@@ -145,6 +145,14 @@ type place struct {
 	up         *place // the directory above, as it was reached
 }
 
+// String names the directory in messages.
+func (p *place) String() string {
+	if p.path == "" {
+		return "the source"
+	}
+	return fmt.Sprintf("the directory %q", strings.TrimSuffix(p.path, "/"))
+}
+
 // directory lists one directory and what is below it, and closes it.
 func (w *walker) directory(d Dir, p place) error {
 	o := &opened{place: p, dir: d}

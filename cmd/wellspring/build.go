@@ -198,10 +198,10 @@ func (f *sourceFlags) setClock(o *generator.Options) error {
 
 func (f *sourceFlags) checkSource(o *generator.Options) error {
 	info, err := os.Stat(o.Source)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the source: %s: %w", o.Source, reason(err))
 	}
-	if !info.IsDir() {
+	if err == nil && !info.IsDir() { // other errors are for whoever opens it
 		return fmt.Errorf("the source: %s is not a directory", o.Source)
 	}
 	if o.Out == "" {

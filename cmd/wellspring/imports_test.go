@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"resourcesync":   {},
 	"scanner":        {},
 	"snapshot":       {"layout", "resourcesync"},
+	"zipdump":        {},
 }
 
 // TestImportsPointOneWay keeps packages apart, and each third-party module in

@@ -22,6 +22,9 @@ func main() {
 		debug.SetGCPercent(gcPercent)
 		debug.SetMemoryLimit(memoryLimit)
 	}
+	// A reader of the output who goes away early is no reason to stop halfway:
+	// the write fails, and is reported in the end.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := withSignals(context.Background())
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
