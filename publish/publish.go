@@ -16,6 +16,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -374,11 +375,29 @@ func (t *Tx) applyAll(j *journal) error {
 			return err
 		}
 	}
-	for _, name := range j.Removes {
+	return t.removeAll(j.Removes)
+}
+
+// removeAll removes files and the directories that become empty, and makes that
+// durable, as the journal is not there to do it again.
+func (t *Tx) removeAll(names []string) error {
+	var dirs []string
+	for _, name := range names {
 		if err := t.remove(name); err != nil {
 			return err
 		}
-		if err := t.prune(path.Dir(name)); err != nil {
+		dir := path.Dir(name)
+		if err := t.prune(dir); err != nil {
+			return err
+		}
+		dirs = append(dirs, dir, path.Dir(dir))
+	}
+	slices.Sort(dirs)
+	for _, dir := range slices.Compact(dirs) {
+		if info, err := t.root.Lstat(dir); err != nil || !info.IsDir() {
+			continue
+		}
+		if err := t.syncDir(dir); err != nil {
 			return err
 		}
 	}
