@@ -17,7 +17,7 @@ func BenchmarkReader(b *testing.B) {
 				b.SetBytes(int64(size))
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := r.Read(b.Context(), "x.html", "x.html", set); err != nil {
+					if _, err := r.Read(b.Context(), Job{Path: "x.html", Name: "x.html", Want: set}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -47,7 +47,7 @@ func BenchmarkOpen(b *testing.B) {
 			b.SetBytes(1 << 10)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := r.Read(b.Context(), "a/b/c/file.html", "file.html", Set{SHA256}); err != nil {
+				if _, err := r.Read(b.Context(), Job{Path: "a/b/c/file.html", Name: "file.html", Want: Set{SHA256}}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -16,6 +16,10 @@ type Job struct {
 	Want Set
 	// NotBefore is when the reading may begin, at the earliest.
 	NotBefore time.Time
+	// Copy, if not nil, takes the content, and Weight is how many bytes of
+	// memory it may hold until its item has been passed on.
+	Copy   Copy
+	Weight int64
 }
 
 // Result is an item that has gone through Files.
@@ -35,6 +39,9 @@ type Pool struct {
 	// Progress, if not nil, is told of bytes as they are read, by all workers
 	// at once.
 	Progress func(bytes int)
+	// MaxWeight bounds the weight of all jobs that are on their way, unless it
+	// is 0. One job alone may weigh more.
+	MaxWeight int64
 }
 
 // Window is how many items may be on their way. It bounds memory, and evens out
@@ -51,6 +58,7 @@ func Files[T any](ctx context.Context, p Pool, items iter.Seq2[T, error], job fu
 		q := &queue[T]{
 			ring: make([]slot[T], Window),
 			work: make(chan *slot[T], Window),
+			room: p.MaxWeight,
 		}
 		q.start(ctx, p)
 		defer q.wait.Wait()
@@ -88,6 +96,8 @@ type slot[T any] struct {
 type queue[T any] struct {
 	ring        []slot[T]
 	first, size int
+	weight      int64 // of the jobs in it
+	room        int64 // for that, or 0
 	work        chan *slot[T]
 	wait        sync.WaitGroup
 	stopped     bool
@@ -115,9 +125,9 @@ func (r *Reader) read(ctx context.Context, j Job) (Fingerprint, error) {
 	if err := sleep(ctx, time.Until(j.NotBefore)); err != nil {
 		return Fingerprint{}, err
 	}
-	fp, err := r.Read(ctx, j.Path, j.Name, j.Want)
+	fp, err := r.Read(ctx, j)
 	if errors.Is(err, syscall.EIO) {
-		return r.Read(ctx, j.Path, j.Name, j.Want)
+		return r.Read(ctx, j)
 	}
 	for range fullWaits {
 		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
@@ -126,7 +136,7 @@ func (r *Reader) read(ctx context.Context, j Job) (Fingerprint, error) {
 		if err := sleep(ctx, fullWait); err != nil {
 			return Fingerprint{}, err
 		}
-		fp, err = r.Read(ctx, j.Path, j.Name, j.Want)
+		fp, err = r.Read(ctx, j)
 	}
 	return fp, err
 }
@@ -156,9 +166,10 @@ func (q *queue[T]) put(item T, j Job, read bool, yield func(Result[T], error) bo
 	if !read && q.size == 0 {
 		return yield(Result[T]{Item: item}, nil)
 	}
-	if q.size == len(q.ring) {
+	for q.size == len(q.ring) || q.size > 0 && q.room > 0 && q.weight+j.Weight > q.room {
 		q.pass(yield)
 	}
+	q.weight += j.Weight
 	s := &q.ring[(q.first+q.size)%len(q.ring)]
 	q.size++
 	s.job, s.result = j, Result[T]{Item: item, Read: read}
@@ -185,6 +196,7 @@ func (q *queue[T]) pass(yield func(Result[T], error) bool) {
 	}
 	q.first = (q.first + 1) % len(q.ring)
 	q.size--
+	q.weight -= s.job.Weight
 	if !q.stopped && !yield(s.result, nil) {
 		q.stopped = true
 	}

@@ -185,17 +185,28 @@ func NewReader(opener Opener) *Reader {
 	}
 }
 
-// Read reads the file at path, which is called name where its extension
-// matters. A file that changes meanwhile is read again, three times at most;
-// then the error is ErrUnstable. A file that is gone gives fs.ErrNotExist.
-func (r *Reader) Read(ctx context.Context, path, name string, want Set) (Fingerprint, error) {
-	f, err := r.opener.OpenFile(path)
+// Copy takes the content of a file from the same reading as the digests.
+type Copy interface {
+	// Begin is called before the first byte, with the media type and the length
+	// in bytes that the file seems to have. It is called once more where the
+	// file has to be read again.
+	Begin(mediaType string, length int64)
+	io.Writer
+	// End is called once the whole file has been read and has kept still.
+	End(*Fingerprint) error
+}
+
+// Read reads a file. One that changes meanwhile is read again, three times at
+// most; then the error is ErrUnstable. A file that is gone gives fs.ErrNotExist.
+// When the job may begin is for its caller.
+func (r *Reader) Read(ctx context.Context, j Job) (Fingerprint, error) {
+	f, err := r.opener.OpenFile(j.Path)
 	if err != nil {
 		return Fingerprint{}, err
 	}
 	defer f.Close()
 	for range readings {
-		fp, err := r.once(ctx, f, name, want)
+		fp, err := r.once(ctx, f, &j)
 		if err != errChanged {
 			return fp, err
 		}
@@ -208,7 +219,7 @@ func (r *Reader) Read(ctx context.Context, path, name string, want Set) (Fingerp
 
 var errChanged = errors.New("changed")
 
-func (r *Reader) once(ctx context.Context, f File, name string, want Set) (Fingerprint, error) {
+func (r *Reader) once(ctx context.Context, f File, j *Job) (Fingerprint, error) {
 	before, err := f.Stat()
 	if err != nil {
 		return Fingerprint{}, err
@@ -219,9 +230,9 @@ func (r *Reader) once(ctx context.Context, f File, name string, want Set) (Finge
 	if err := r.settle(ctx, before); err != nil {
 		return Fingerprint{}, err
 	}
-	fp := Fingerprint{State: before, Began: r.now(), Type: ByExtension(name)}
-	hashes := r.reset(want)
-	if fp.Length, err = r.drain(ctx, f, &fp, hashes); err != nil {
+	fp := Fingerprint{State: before, Began: r.now(), Type: ByExtension(j.Name)}
+	hashes := r.reset(j.Want)
+	if fp.Length, err = r.drain(ctx, f, &fp, hashes, j.Copy); err != nil {
 		return Fingerprint{}, err
 	}
 	after, err := f.Stat()
@@ -231,8 +242,11 @@ func (r *Reader) once(ctx context.Context, f File, name string, want Set) (Finge
 	if fp.Length != before.Size() || !sameState(before, after) {
 		return Fingerprint{}, errChanged
 	}
-	fp.Hash = r.digests(want, hashes)
-	return fp, nil
+	fp.Hash = r.digests(j.Want, hashes)
+	if j.Copy != nil {
+		err = j.Copy.End(&fp)
+	}
+	return fp, err
 }
 
 // digests writes the digests as a hash attribute.
@@ -288,7 +302,7 @@ func (r *Reader) reset(want Set) []hash.Hash {
 
 // drain reads to the end, or until it has more than the file is long, and looks
 // at the first bytes where the extension said nothing.
-func (r *Reader) drain(ctx context.Context, f File, fp *Fingerprint, hashes []hash.Hash) (int64, error) {
+func (r *Reader) drain(ctx context.Context, f File, fp *Fingerprint, hashes []hash.Hash, to Copy) (int64, error) {
 	var length int64
 	for {
 		if ctx.Err() != nil {
@@ -300,6 +314,11 @@ func (r *Reader) drain(ctx context.Context, f File, fp *Fingerprint, hashes []ha
 		}
 		for _, h := range hashes {
 			h.Write(r.buf[:n])
+		}
+		if to != nil {
+			if err := r.copy(to, r.buf[:n], length == 0, fp); err != nil {
+				return 0, err
+			}
 		}
 		length += int64(n)
 		if r.Progress != nil {
@@ -315,6 +334,15 @@ func (r *Reader) drain(ctx context.Context, f File, fp *Fingerprint, hashes []ha
 			return length, nil // more would show in the status
 		}
 	}
+}
+
+// copy passes content on, of which this may be the first.
+func (r *Reader) copy(to Copy, content []byte, first bool, fp *Fingerprint) error {
+	if first {
+		to.Begin(fp.Type, fp.State.Size())
+	}
+	_, err := to.Write(content)
+	return err
 }
 
 // part returns as much of the buffer as the rest of a file fills.

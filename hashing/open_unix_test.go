@@ -94,7 +94,7 @@ func TestOpeners(t *testing.T) {
 				if name == "NewOpener" && runtime.GOOS == "linux" && test.strict != nil {
 					want = test.strict
 				}
-				fp, err := newPatientReader(opener(t, openRoot(t, dir))).Read(t.Context(), test.path, "x", everything)
+				fp, err := newPatientReader(opener(t, openRoot(t, dir))).Read(t.Context(), Job{Path: test.path, Name: "x", Want: everything})
 				if want == nil {
 					if err != nil || fp.Hash != hashOf([]byte("inside")) {
 						t.Errorf("got %v, %v", fp, err)
@@ -187,7 +187,7 @@ func TestOpenersLongPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	for opened, opener := range openers {
-		fp, err := newPatientReader(opener(t, openRoot(t, dir))).Read(t.Context(), name+"file", "file", everything)
+		fp, err := newPatientReader(opener(t, openRoot(t, dir))).Read(t.Context(), Job{Path: name+"file", Name: "file", Want: everything})
 		if err != nil || fp.Hash != hashOf([]byte("deep")) {
 			t.Errorf("%s: got %v, %v", opened, fp, err)
 		}

@@ -96,7 +96,7 @@ func readWrapped(t *testing.T, name string, data []byte, want Set, wrap func(io.
 	info := statOf(t, len(data))
 	f := inMemory(info, data, wrap)
 	r := newPatientReader(openerFunc(func(string) (File, error) { return f, nil }))
-	fp, err := r.Read(t.Context(), "path", name, want)
+	fp, err := r.Read(t.Context(), Job{Path: "path", Name: name, Want: want})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestReadSets(t *testing.T) {
 	for range 2 {
 		for _, set := range []Set{{SHA256}, everything, nil, {MD5, SHA512}, {SHA1}} {
 			for name, data := range files {
-				fp, err := r.Read(t.Context(), name, name, set)
+				fp, err := r.Read(t.Context(), Job{Path: name, Name: name, Want: set})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -286,7 +286,7 @@ func TestReadProgressAndBegan(t *testing.T) {
 	sum, calls := 0, 0
 	r.Progress = func(n int) { sum += n; calls++ }
 	before := r.now()
-	fp, err := r.Read(t.Context(), "x", "x", Set{SHA256})
+	fp, err := r.Read(t.Context(), Job{Path: "x", Name: "x", Want: Set{SHA256}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -390,7 +390,7 @@ func testMovingFile(t *testing.T, times int, open func(name string) (File, error
 		}}
 		return m, err
 	}))
-	fp, err := r.Read(t.Context(), "file", "file", everything)
+	fp, err := r.Read(t.Context(), Job{Path: "file", Name: "file", Want: everything})
 	if want := min(times+1, readings); m.readings != want {
 		t.Errorf("the file was read %d times, want %d", m.readings, want)
 	}
@@ -442,7 +442,7 @@ func TestReadEndlessFile(t *testing.T) {
 					panic("it reads and reads")
 				}
 			}
-			if _, err := r.Read(t.Context(), "x", "x", Set{MD5}); !errors.Is(err, ErrUnstable) {
+			if _, err := r.Read(t.Context(), Job{Path: "x", Name: "x", Want: Set{MD5}}); !errors.Is(err, ErrUnstable) {
 				t.Errorf("got %v, want %v", err, ErrUnstable)
 			}
 		})
@@ -496,7 +496,7 @@ func TestReadErrors(t *testing.T) {
 				test.set(f)
 			}
 			r := newPatientReader(openerFunc(func(string) (File, error) { return f, nil }))
-			fp, err := r.Read(t.Context(), "x", "x", everything)
+			fp, err := r.Read(t.Context(), Job{Path: "x", Name: "x", Want: everything})
 			if !errors.Is(err, test.want) || fp != (Fingerprint{}) {
 				t.Errorf("got %v, %v, want nothing and %v", fp, err, test.want)
 			}
@@ -510,7 +510,7 @@ func TestReadErrors(t *testing.T) {
 func TestReadNotThere(t *testing.T) {
 	t.Parallel()
 	root := openRoot(t, t.TempDir())
-	if _, err := NewReader(RootOpener{root}).Read(t.Context(), "a/b", "a/b", everything); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := NewReader(RootOpener{root}).Read(t.Context(), Job{Path: "a/b", Name: "a/b", Want: everything}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v, want %v", err, fs.ErrNotExist)
 	}
 }
@@ -531,7 +531,7 @@ func TestReadDirectory(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "file"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newPatientReader(RootOpener{openRoot(t, dir)}).Read(t.Context(), "file", "file", everything); !errors.Is(err, ErrNotRegular) {
+	if _, err := newPatientReader(RootOpener{openRoot(t, dir)}).Read(t.Context(), Job{Path: "file", Name: "file", Want: everything}); !errors.Is(err, ErrNotRegular) {
 		t.Errorf("got %v, want %v", err, ErrNotRegular)
 	}
 }
@@ -556,7 +556,7 @@ func TestReadCanceled(t *testing.T) {
 			if buffers == 0 {
 				cancel(stop)
 			}
-			fp, err := r.Read(ctx, "x", "x", everything)
+			fp, err := r.Read(ctx, Job{Path: "x", Name: "x", Want: everything})
 			if !errors.Is(err, stop) || fp != (Fingerprint{}) {
 				t.Errorf("got %v, %v, want %v", fp, err, stop)
 			}
@@ -644,7 +644,7 @@ func TestReadSettles(t *testing.T) {
 			changed = c
 		}
 		r.now = func() time.Time { return changed.Add(5*time.Millisecond + time.Since(start)) }
-		fp, err := r.Read(t.Context(), "x", "x", nil)
+		fp, err := r.Read(t.Context(), Job{Path: "x", Name: "x", Want: nil})
 		if err != nil {
 			t.Fatal(err)
 		}

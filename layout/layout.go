@@ -192,6 +192,39 @@ func (l Layout) ChangeListFrom(from time.Time) Ref {
 	return l.inFolder("changelist/" + stamp(from) + ".xml")
 }
 
+// ResourceDump returns the Resource Dump or its Index. See Z39.99-2017 §11.
+func (l Layout) ResourceDump() Ref { return l.inFolder("resourcedump.xml") }
+
+// ResourceDumpPart returns the Resource Dump, under an Index, whose content has
+// the SHA-256 digest.
+func (l Layout) ResourceDumpPart(digest [32]byte) Ref {
+	return l.inFolder(fmt.Sprintf("resourcedump/%x.xml", digest[:16]))
+}
+
+// ResourceDumpPackage returns the package of a Resource Dump with a SHA-256
+// digest, and the copy of its manifest.
+func (l Layout) ResourceDumpPackage(digest [32]byte) (zip, manifest Ref) {
+	return l.packageAt(fmt.Sprintf("resourcedump/%x", digest[:16]))
+}
+
+// ChangeDump returns the Change Dump. See Z39.99-2017 §13.
+func (l Layout) ChangeDump() Ref { return l.inFolder("changedump.xml") }
+
+// ChangeDumpPackage returns the package with the changes up to a time that has
+// a SHA-256 digest, and the copy of its manifest.
+func (l Layout) ChangeDumpPackage(until time.Time, digest [32]byte) (zip, manifest Ref) {
+	return l.packageAt(fmt.Sprintf("changedump/%s-%x", stamp(until), digest[:4]))
+}
+
+func (l Layout) packageAt(stem string) (zip, manifest Ref) {
+	return l.inFolder(stem + ".zip"), l.inFolder(stem + ".xml")
+}
+
+// ManifestOf returns the copy of the manifest that belongs to a package.
+func (l Layout) ManifestOf(zip Ref) Ref {
+	return l.ref(strings.TrimSuffix(zip.Path, ".zip") + ".xml")
+}
+
 // Record returns the file that holds the publication together.
 func (l Layout) Record() Ref { return l.inFolder("publication.json") }
 
@@ -199,14 +232,17 @@ func (l Layout) Record() Ref { return l.inFolder("publication.json") }
 // in its folder.
 func (l Layout) Documents() []string {
 	return []string{
-		"capabilitylist.xml", "resourcelist.xml", "resourcelist", "changelist.xml", "changelist", "publication.json",
+		"capabilitylist.xml", "resourcelist.xml", "resourcelist", "changelist.xml", "changelist",
+		"resourcedump.xml", "resourcedump", "changedump.xml", "changedump", "publication.json",
 	}
 }
 
 // IsHead reports whether a document with this path changes in place: those with
 // fixed names, and the open Change List under an Index.
 func (l Layout) IsHead(path string) bool {
-	for _, ref := range [...]Ref{l.SourceDescription(), l.CapabilityList(), l.ResourceList(), l.ChangeList()} {
+	for _, ref := range [...]Ref{
+		l.SourceDescription(), l.CapabilityList(), l.ResourceList(), l.ChangeList(), l.ResourceDump(), l.ChangeDump(),
+	} {
 		if path == ref.Path {
 			return true
 		}
@@ -214,10 +250,12 @@ func (l Layout) IsHead(path string) bool {
 	return l.isIn("changelist", path)
 }
 
-// IsBody reports whether a document with this path may be one that is written
-// once: a part of a Resource List, or a Change List under an Index.
+// IsBody reports whether a file with this path may be one that is written once:
+// a part of a Resource List, a Change List under an Index, a package or a
+// manifest.
 func (l Layout) IsBody(path string) bool {
-	return l.isIn("resourcelist", path) || l.isIn("changelist", path)
+	return l.isIn("resourcelist", path) || l.isIn("changelist", path) ||
+		l.isIn("resourcedump", path) || l.isIn("changedump", path)
 }
 
 // isIn reports whether a document lies in a folder of the publication's folder,
