@@ -22,6 +22,9 @@ type events struct {
 	chunks []chunk
 	total  int
 	buf    []byte
+	// packageSize is how large the package of a chunk may be, in bytes; 0 if
+	// there is no Change Dump.
+	packageSize int64
 }
 
 // chunk is a run of events that go into one Change List.
@@ -29,12 +32,14 @@ type chunk struct {
 	start, end int64 // in the staged file
 	entries    int
 	bytes      int64 // as they will be published
+	weight     int64 // in the package
+	packing    *packing
 }
 
 // datetimeBytes is what the time of an event adds to its entry.
 const datetimeBytes = int64(len(` datetime="2006-01-02T15:04:05Z"`))
 
-func newEvents(st *stage, l layout.Layout, lim limits) (*events, error) {
+func newEvents(st *stage, l layout.Layout, lim limits, packageSize int64) (*events, error) {
 	some := time.Unix(0, 0)
 	head := changeListHead(l, true, some, some)
 	b, err := resourcesync.AppendHead(nil, &head)
@@ -42,7 +47,7 @@ func newEvents(st *stage, l layout.Layout, lim limits) (*events, error) {
 		return nil, err
 	}
 	b = resourcesync.AppendFoot(b, false)
-	return &events{stage: st, limits: lim, room: lim.bytes - int64(len(b))}, nil
+	return &events{stage: st, limits: lim, room: lim.bytes - int64(len(b)), packageSize: packageSize}, nil
 }
 
 // changeListHead returns the properties of a Change List, which is closed if
@@ -58,12 +63,16 @@ func changeListHead(l layout.Layout, indexed bool, from, until time.Time) resour
 	return d
 }
 
-// add takes a change. Of a deleted resource, only the URI is said.
+// add takes a change. Of a deleted resource, only the URI is said. The path in
+// the package is staged with it; Change Lists leave that out.
 func (e *events) add(f *finding) error {
 	if f.Type == "" {
 		return nil
 	}
 	entry := f.entry
+	if e.packageSize > 0 && f.Type != resourcesync.Deleted {
+		entry = manifestEntry(f)
+	}
 	entry.Metadata.Change = f.Type
 	var err error
 	if e.buf, err = resourcesync.AppendEntry(e.buf[:0], false, &entry); err != nil {
@@ -74,33 +83,64 @@ func (e *events) add(f *finding) error {
 			return err
 		}
 	}
-	c := e.chunk(int64(len(e.buf)) + datetimeBytes)
+	size, weight := int64(len(e.buf))+datetimeBytes, layout.Weight(f.entry.Loc, f.size)
+	c, err := e.chunk(size, weight)
+	if err != nil {
+		return err
+	}
 	c.entries++
-	c.bytes += int64(len(e.buf)) + datetimeBytes
+	c.bytes += size
+	c.weight += weight
 	c.end += int64(len(e.buf))
 	e.total++
+	if c.packing != nil && f.Type != resourcesync.Deleted {
+		if err := c.packing.add(f); err != nil {
+			return err
+		}
+	}
 	_, err = e.file.Write(e.buf)
 	return err
 }
 
 // chunk returns the chunk that an event of so many bytes belongs to.
-func (e *events) chunk(size int64) *chunk {
+func (e *events) chunk(size, weight int64) (*chunk, error) {
+	next := chunk{}
 	if n := len(e.chunks); n > 0 {
 		c := &e.chunks[n-1]
-		if c.entries < e.limits.entries && c.bytes+size <= e.room {
-			return c
+		if c.entries < e.limits.entries && c.bytes+size <= e.room &&
+			(e.packageSize == 0 || c.weight+weight <= e.packageSize) {
+			return c, nil
 		}
-		e.chunks = append(e.chunks, chunk{start: c.end, end: c.end})
-	} else {
-		e.chunks = append(e.chunks, chunk{})
+		if err := c.pause(); err != nil {
+			return nil, err
+		}
+		next.start, next.end = c.end, c.end
 	}
-	return &e.chunks[len(e.chunks)-1]
+	if e.packageSize > 0 {
+		var err error
+		if next.packing, err = e.stage.newPacking(); err != nil {
+			return nil, err
+		}
+	}
+	e.chunks = append(e.chunks, next)
+	return &e.chunks[len(e.chunks)-1], nil
+}
+
+// pause closes the package of a chunk to which nothing is added any more.
+func (c *chunk) pause() error {
+	if c.packing == nil {
+		return nil
+	}
+	return c.packing.pause()
 }
 
 // finish ends the gathering.
 func (e *events) finish() error {
 	if e.file == nil {
 		return nil
+	}
+	if err := e.chunks[len(e.chunks)-1].pause(); err != nil {
+		return err
 	}
 	return e.file.close()
 }
@@ -289,7 +329,7 @@ func (c *changeLists) list(head *resourcesync.Document, open *snapshot.OpenList,
 	}
 	if k != nil {
 		err := c.events.each(*k, func(e *resourcesync.Entry) error {
-			e.Metadata.DateTime = datetime
+			e.Metadata.DateTime, e.Metadata.Path = datetime, ""
 			return write(e)
 		})
 		if err != nil {

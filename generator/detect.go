@@ -30,6 +30,7 @@ type candidate struct {
 	want      hashing.Set
 	notBefore time.Time
 	known     *cached // what the cache says instead
+	content   *content
 }
 
 // finding is a resource that the run has made up its mind about.
@@ -42,6 +43,8 @@ type finding struct {
 	before *snapshot.Previous
 	size   int64
 	read   bool
+	// content is what packages get, if it was read for them.
+	content *content
 }
 
 // detector finds out what changed. Its methods are the steps of one stream.
@@ -63,6 +66,9 @@ type detector struct {
 	modified     modified // when what is new or changed was
 	reserve      reserved
 	tree         scanner.Tree
+	contents     *contents
+	dumps        Dumps
+	first        bool    // nothing was published before
 	result       finding // the last one, whose memory is used again
 }
 
@@ -93,7 +99,7 @@ func (d *detector) candidates(pairs iter.Seq2[snapshot.Pair[scanner.File], error
 // look makes c the candidate of a pair.
 func (d *detector) look(p snapshot.Pair[scanner.File], c *candidate) {
 	c.HasBefore, c.HasAfter = p.Before != nil, p.After != nil
-	c.read, c.known, c.want, c.notBefore = false, nil, nil, time.Time{}
+	c.read, c.known, c.content, c.want, c.notBefore = false, nil, nil, nil, time.Time{}
 	if c.HasBefore {
 		c.Before = *p.Before
 	}
@@ -101,8 +107,8 @@ func (d *detector) look(p snapshot.Pair[scanner.File], c *candidate) {
 		return
 	}
 	c.After = *p.After
-	ahead := d.aheadOfClock(c.After.ModTime)
-	if !ahead && d.isSettled(c) {
+	ahead, pack := d.aheadOfClock(c.After.ModTime), d.mustPack(c)
+	if !ahead && !pack && d.isSettled(c) {
 		return
 	}
 	c.want = d.o.Hash
@@ -110,15 +116,45 @@ func (d *detector) look(p snapshot.Pair[scanner.File], c *candidate) {
 		c.want = d.o.Hash.With(hashing.Of(c.Before.Metadata.Hash))
 	}
 	if known := d.cache.lookup(c.After.URI); !ahead && !d.o.Checksum &&
-		known != nil && known.matches(&c.After) && known.has(c.want) {
+		known != nil && known.matches(&c.After) && known.has(c.want) && !d.needsContent(c, pack, known) {
 		copied := *known
 		c.known = &copied
 		return
 	}
 	c.read = true
+	c.content = d.newContent(c, pack)
 	if ahead {
 		c.notBefore = c.After.ModTime.Truncate(time.Second).Add(time.Second)
 	}
+}
+
+// mustPack reports whether a file has to be read since no package has it.
+func (d *detector) mustPack(c *candidate) bool {
+	return d.contents != nil && d.dumps.Resource && c.HasBefore && (c.Before.Package == nil || c.Before.Package.Lost != nil)
+}
+
+// needsContent reports whether a file with digests that are known has to go into
+// a package.
+func (d *detector) needsContent(c *candidate, pack bool, known *cached) bool {
+	switch {
+	case d.contents == nil:
+		return false
+	case !c.HasBefore:
+		return d.dumps.Resource || !d.first
+	}
+	changed, _ := compare(&c.Before.Metadata, known)
+	return pack || changed != ""
+}
+
+// newContent returns what takes the content of a file that is going to be read,
+// or nil if no package can need it.
+func (d *detector) newContent(c *candidate, pack bool) *content {
+	if d.contents == nil || !c.HasBefore && !d.dumps.Resource && d.first {
+		return nil
+	}
+	return d.contents.new(func(fp *hashing.Fingerprint) bool {
+		return d.needsContent(c, pack, &cached{stat: scanner.Stat{Size: fp.Length}, hash: fp.Hash})
+	})
 }
 
 // isSettled is the quick check: length and modification second are as they were
@@ -163,7 +199,11 @@ func (d *detector) job(p **candidate) (hashing.Job, bool) {
 	if !c.read {
 		return hashing.Job{}, false
 	}
-	return hashing.Job{Path: c.After.Real, Name: c.After.Path, Want: c.want, NotBefore: c.notBefore}, true
+	j := hashing.Job{Path: c.After.Real, Name: c.After.Path, Want: c.want, NotBefore: c.notBefore}
+	if c.content != nil {
+		j.Copy, j.Weight = c.content, min(c.After.Size, contentMemory)
+	}
+	return j, true
 }
 
 // findings makes up its mind about each resource; a finding is valid until the
@@ -195,12 +235,17 @@ func (d *detector) finding(ctx context.Context, r *hashing.Result[*candidate]) (
 	case !c.HasAfter:
 		return deleted(&c.Before, "not there any more"), nil
 	case r.Err != nil:
+		c.content.close()
 		return d.unread(ctx, c, r.Err)
 	case r.Read:
-		return d.fromBytes(c, &cached{
+		f, err := d.fromBytes(c, &cached{
 			uri: c.After.URI, stat: scanner.StatOf(r.Fingerprint.State), began: r.Fingerprint.Began,
 			hash: r.Fingerprint.Hash, typ: r.Fingerprint.Type,
 		}, true)
+		if c.content != nil && !c.content.dropped {
+			f.content = c.content
+		}
+		return f, err
 	case c.known != nil:
 		return d.fromBytes(c, c.known, false)
 	}

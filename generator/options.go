@@ -39,6 +39,16 @@ type Options struct {
 	// Jobs is how many files are read at the same time; by default one for
 	// each processor.
 	Jobs int
+	// Dumps are published beside the lists; by default there are none.
+	Dumps Dumps
+	// DumpsByDefault says that nobody asked for the dumps, so that a large
+	// source is refused.
+	DumpsByDefault bool
+	// PackageSize is how large a package of a dump may be, in bytes, unless it
+	// holds one bitstream alone; by default DefaultPackageSize.
+	PackageSize int64
+	// Compression is from 0, which stores everything, to 9.
+	Compression int
 	// Now is the clock; by default that of the system.
 	Now func() time.Time
 	// FixedClock says that Now is not the system's, so that it may lie in the
@@ -90,8 +100,9 @@ type synthetic interface {
 type limits struct {
 	entries   int
 	bytes     int64
-	manyParts int // resources from which on parts are joined
-	cutBits   int // 0 is that of layout.Cutter
+	manyParts int   // resources from which on parts are joined
+	cutBits   int   // 0 is that of layout.Cutter
+	unasked   int64 // bytes from which on dumps have to be asked for
 }
 
 // DefaultGrace outlasts the time for which caches usually keep a document.
@@ -111,6 +122,9 @@ func (o *Options) applyDefaults() {
 	if o.Jobs <= 0 {
 		o.Jobs = runtime.GOMAXPROCS(0)
 	}
+	if o.PackageSize <= 0 {
+		o.PackageSize = DefaultPackageSize
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -128,6 +142,9 @@ func (o *Options) applyDefaults() {
 	}
 	if o.limits == (limits{}) {
 		o.limits = limits{entries: resourcesync.MaxEntries, bytes: resourcesync.MaxBytes, manyParts: manyResources}
+	}
+	if o.limits.unasked == 0 {
+		o.limits.unasked = unasked
 	}
 }
 

@@ -52,7 +52,7 @@ func (r *run) readPrevious() error {
 	} else {
 		r.prev.retired = s.Record.Retired
 	}
-	return nil
+	return r.readDumps()
 }
 
 // checkFolder makes sure that a first publication does not mix with files that
@@ -112,6 +112,7 @@ func (r *run) readReplaced() {
 	r.prev.last = s.Last
 	if folder == r.layout.Folder {
 		r.prev.retired, r.prev.obsolete = record.Retired, s.Bodies()
+		r.prev.remove = []string{old.ResourceDump().Path, old.ChangeDump().Path} // unless they are written
 		return
 	}
 	r.prev.folders = []string{folder}

@@ -3,6 +3,8 @@ package generator
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,11 +27,16 @@ func TestAnyHistory(t *testing.T) {
 		h := &history{world: newWorld(t, dir), t: t, dir: dir}
 		h.options.AllowEmpty = true
 		h.options.MaxDelete = &Limit{Count: 100, Percent: true}
+		h.options.Dumps = rapid.SampledFrom(someDumps).Draw(t, "dumps")
+		h.options.PackageSize = rapid.SampledFrom([]int64{0, 4000, 1500}).Draw(t, "package size")
+		h.options.Compression = rapid.IntRange(0, 9).Draw(t, "compression")
 		h.options.limits = rapid.SampledFrom([]limits{{}, smallLists, joinedLists}).Draw(t, "lists")
 		h.play()
 		os.RemoveAll(dir)
 	})
 }
+
+var someDumps = []Dumps{{}, {Resource: true}, {Change: true}, {true, true}, {true, true}}
 
 type history struct {
 	*world
@@ -48,6 +55,13 @@ func (h *history) play() {
 		}
 		if rapid.Bool().Draw(h.t, "lose the cache") {
 			os.Remove(h.cache)
+		}
+		if rapid.IntRange(0, 4).Draw(h.t, "other dumps") == 0 {
+			h.options.Dumps = rapid.SampledFrom(someDumps).Draw(h.t, "dumps")
+			h.options.PackageSize = rapid.SampledFrom([]int64{0, 4000, 1500}).Draw(h.t, "package size")
+		}
+		if rapid.IntRange(0, 4).Draw(h.t, "lose packages") == 0 {
+			h.losePackages()
 		}
 		h.buildAndCheck()
 	}
@@ -74,6 +88,17 @@ func (h *history) edit() {
 		if content, ok := h.files[name]; ok {
 			h.delete(name)
 			h.write(rapid.SampledFrom(names).Draw(h.t, "to"), content)
+		}
+	}
+}
+
+// losePackages removes files of the Resource Dump, which are written again.
+func (h *history) losePackages() {
+	record := tree(h.t, h.out)["resourcesync/publication.json"]
+	files, _ := filepath.Glob(filepath.Join(h.out, "resourcesync", "resourcedump", "*"))
+	for _, f := range files {
+		if !strings.Contains(record, filepath.Base(f)) && rapid.Bool().Draw(h.t, "lose") { // it is not retired
+			os.Remove(f)
 		}
 	}
 }
@@ -120,6 +145,15 @@ func (h *history) buildAndCheck() {
 			h.t.Fatalf("replaying from %v (-published +replayed):\n%s", before.at, diff)
 		}
 	}
+	for _, before := range h.past {
+		if !before.dumps.any || !p.dumps.any || p.dumps.from.IsZero() || p.dumps.from.After(before.at) {
+			continue
+		}
+		got := replayContent(before.dumps.content, p, before.at)
+		if diff := cmp.Diff(p.dumps.content, got); diff != "" {
+			h.t.Fatalf("replaying the packages from %v (-published +replayed):\n%s", before.at, diff)
+		}
+	}
 	h.past = append(h.past, p)
 	again := tree(h.t, h.out)
 	if report := h.build(); report.Wrote || report.Read > 0 {
@@ -146,8 +180,11 @@ func (h *history) compareWithScratch() {
 	fresh.options.Cache = ""
 	fresh.now = h.now
 	fresh.build()
-	want, got := describe(read(h.t, fresh.options.Out).parts), describe(h.past[len(h.past)-1].parts)
-	if diff := cmp.Diff(want, got); diff != "" {
+	scratch, steps := read(h.t, fresh.options.Out), h.past[len(h.past)-1]
+	if diff := cmp.Diff(describe(scratch.parts), describe(steps.parts)); diff != "" {
 		h.t.Fatalf("(-from scratch +step by step):\n%s", diff)
+	}
+	if diff := cmp.Diff(describePackages(scratch), describePackages(steps)); diff != "" {
+		h.t.Fatalf("packages (-from scratch +step by step):\n%s", diff)
 	}
 }

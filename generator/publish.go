@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/layout"
@@ -92,8 +93,11 @@ func (r *run) foresee() error {
 	if err != nil {
 		return err
 	}
+	lists := first || events || r.report.Refreshed > 0
+	add(l.ChangeDump(), r.o.Dumps.Change && (first || events || r.prev.snapshot.ChangeDump == nil))
 	add(changes, first || events)
-	add(l.ResourceList(), first || events || r.report.Refreshed > 0)
+	add(l.ResourceDump(), r.o.Dumps.Resource && (lists || r.dumpIsStale()))
+	add(l.ResourceList(), lists)
 	for _, d := range r.descriptions() {
 		same, err := r.isPublished(d)
 		if err != nil {
@@ -110,6 +114,14 @@ func (r *run) foresee() error {
 		r.report.At = r.at(1)
 	}
 	return nil
+}
+
+// dumpIsStale reports whether the Resource Dump needs other packages although no
+// resource has changed.
+func (r *run) dumpIsStale() bool {
+	dump, rule := r.prev.snapshot.ResourceDump, packagesOf(r.prev.snapshot)
+	return dump == nil || dump.Lost != nil || rule == nil || rule.Size != r.o.PackageSize ||
+		slices.ContainsFunc(dump.Packages, func(p *snapshot.Package) bool { return p.Lost != nil })
 }
 
 // foreseeChanges returns the document that the events will go into: the open
@@ -170,18 +182,46 @@ func (r *run) composeLists(at, completed time.Time) error {
 			return err
 		}
 	}
-	changes := changeLists{stage: r.stage, layout: r.layout, events: r.events, last: r.prev.snapshot}
-	var err error
-	switch {
-	case r.prev.snapshot == nil:
-		err = changes.first(at)
-	case r.events.total > 0:
-		err = changes.write(at)
+	writeDump := r.dump != nil && (writeList || !r.dump.unchanged())
+	if writeDump {
+		if err := r.dump.writeBodies(); err != nil {
+			return err
+		}
 	}
-	if err != nil || !writeList {
+	if err := r.composeChanges(at); err != nil {
 		return err
 	}
+	if writeDump {
+		if err := r.dump.writeHead(at, completed); err != nil {
+			return err
+		}
+	}
+	if !writeList {
+		return nil
+	}
 	return r.list.writeHead(r.layout, at, completed)
+}
+
+// composeChanges stages what tells of the changes: the Change Dump, and the
+// Change Lists.
+func (r *run) composeChanges(at time.Time) error {
+	first := r.prev.snapshot == nil
+	if c := r.changes; c != nil {
+		if first {
+			c.from = at
+		}
+		if err := c.write(r.events, at); err != nil {
+			return err
+		}
+	}
+	lists := changeLists{stage: r.stage, layout: r.layout, events: r.events, last: r.prev.snapshot}
+	switch {
+	case first:
+		return lists.first(at)
+	case r.events.total > 0:
+		return lists.write(at)
+	}
+	return nil
 }
 
 // description is one of the documents that lead to the others.
@@ -200,10 +240,18 @@ func (r *run) descriptions() []description {
 		Links:    []resourcesync.Link{{Rel: resourcesync.RelUp, Href: l.SourceDescription().URI}},
 	}
 	source := &resourcesync.Document{Metadata: resourcesync.Metadata{Capability: resourcesync.Description}}
+	capabilities := []resourcesync.Entry{
+		capability(l.ResourceList(), resourcesync.ResourceList),
+		capability(l.ChangeList(), resourcesync.ChangeList),
+	}
+	if r.o.Dumps.Resource {
+		capabilities = append(capabilities, capability(l.ResourceDump(), resourcesync.ResourceDump))
+	}
+	if r.o.Dumps.Change {
+		capabilities = append(capabilities, capability(l.ChangeDump(), resourcesync.ChangeDump))
+	}
 	return []description{
-		{l.CapabilityList(), mustMarshal(list,
-			capability(l.ResourceList(), resourcesync.ResourceList),
-			capability(l.ChangeList(), resourcesync.ChangeList))},
+		{l.CapabilityList(), mustMarshal(list, capabilities...)},
 		{l.SourceDescription(), mustMarshal(source, capability(l.CapabilityList(), resourcesync.CapabilityList))},
 	}
 }
@@ -233,6 +281,9 @@ func (r *run) isPublished(d description) (bool, error) {
 // composeRecord stages the record and plans what is swept.
 func (r *run) composeRecord(at time.Time) error {
 	record := &snapshot.Record{Format: snapshot.RecordFormat, Release: r.o.Release, Identity: r.layout.Identity, At: at}
+	if r.o.Dumps.Resource {
+		record.Packages = &snapshot.Packages{Size: r.o.PackageSize, Cutter: layout.PackageCutterVersion}
+	}
 	var err error
 	if record.Heads, err = r.heads(); err != nil {
 		return err
@@ -262,6 +313,12 @@ func (r *run) heads() ([]snapshot.Head, error) {
 	}
 	l := r.layout
 	paths := []string{l.ChangeList().Path, l.ResourceList().Path, l.CapabilityList().Path, l.SourceDescription().Path}
+	if r.o.Dumps.Resource {
+		paths = append(paths, l.ResourceDump().Path)
+	}
+	if r.o.Dumps.Change {
+		paths = append(paths, l.ChangeDump().Path)
+	}
 	if s := r.prev.snapshot; s != nil && r.events.total == 0 {
 		paths = append(paths, s.Changes[len(s.Changes)-1].Path)
 	}
@@ -294,7 +351,7 @@ func (r *run) retire(at time.Time) []snapshot.Retired {
 			kept = append(kept, b)
 		}
 	}
-	for _, path := range r.prev.remove {
+	for _, path := range append(r.prev.remove, r.endedDumps()...) {
 		if !needed[path] {
 			r.tx.Remove(path)
 			r.report.Swept++
@@ -315,16 +372,60 @@ func (r *run) obsolete() []string {
 	if s == nil {
 		return r.prev.obsolete
 	}
-	if !s.Indexed || r.list.reused == nil {
-		return nil
-	}
 	var paths []string
-	for _, part := range s.Parts {
-		if !r.list.reused[part.Path] {
-			paths = append(paths, part.Path)
-		} else {
-			r.report.Reused++
+	if s.Indexed && r.list.reused != nil {
+		for _, part := range s.Parts {
+			paths = r.drop(paths, r.list.reused, part.Path)
 		}
+	}
+	return append(paths, r.obsoleteDumps(s)...)
+}
+
+// drop appends a path that is not used again to the others.
+func (r *run) drop(paths []string, reused map[string]bool, path string) []string {
+	if reused[path] {
+		r.report.Reused++
+		return paths
+	}
+	return append(paths, path)
+}
+
+// obsoleteDumps returns the packages, manifests and parts of dumps that are
+// named no more.
+func (r *run) obsoleteDumps(s *snapshot.Snapshot) (paths []string) {
+	add := func(reused map[string]bool, packages []*snapshot.Package) {
+		for _, p := range packages {
+			for _, path := range [...]string{p.Path, p.Manifest.Path} {
+				if _, err := fs.Stat(r.out, path); p.Lost == nil || err == nil {
+					paths = r.drop(paths, reused, path)
+				}
+			}
+		}
+	}
+	if dump := s.ResourceDump; dump != nil && (r.dump == nil || r.dump.written) {
+		var reused map[string]bool
+		if r.dump != nil {
+			reused = r.dump.reused
+		}
+		add(reused, dump.Packages)
+		for _, part := range dump.Parts {
+			paths = append(paths, part.Path)
+		}
+	}
+	if s.ChangeDump != nil && r.changes == nil {
+		add(nil, s.ChangeDump.Packages)
+	}
+	return paths
+}
+
+// endedDumps returns the heads of dumps that are published no more.
+func (r *run) endedDumps() (paths []string) {
+	s := r.prev.snapshot
+	if s != nil && s.ResourceDump != nil && r.dump == nil {
+		paths = append(paths, r.layout.ResourceDump().Path)
+	}
+	if s != nil && s.ChangeDump != nil && r.changes == nil {
+		paths = append(paths, r.layout.ChangeDump().Path)
 	}
 	return paths
 }

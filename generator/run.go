@@ -31,12 +31,22 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return &Report{}, err
 	}
-	r := &run{o: o, layout: l, began: time.Now()}
-	r.report.LeftOut = map[scanner.Reason]int{}
-	r.report.SourceDescription = l.SourceDescription().URI
-	err = r.do(ctx)
-	r.report.Took = time.Since(r.began)
-	return &r.report, err
+	began, distrusted := time.Now(), map[string]error{}
+	for {
+		r := &run{o: o, layout: l, began: time.Now(), distrusted: distrusted}
+		r.report.LeftOut = map[scanner.Reason]int{}
+		r.report.SourceDescription = l.SourceDescription().URI
+		err = r.do(ctx)
+		r.report.Took = time.Since(began)
+		var lost *lostError
+		if !errors.As(err, &lost) || distrusted[lost.path] != nil {
+			return &r.report, err
+		}
+		// What was in that package has to be read, and some of it has passed
+		// already.
+		o.Log.Info("beginning anew without a package that is damaged", "path", lost.path, "error", lost.err)
+		distrusted[lost.path] = lost.err
+	}
 }
 
 // run is the state of one run.
@@ -51,13 +61,18 @@ type run struct {
 	tx     *publish.Tx // nil in a dry run
 	out    fs.FS
 	prev   previous
+	// distrusted are packages of the last publication that turned out to be
+	// damaged.
+	distrusted map[string]error
 
-	now    time.Time // when the run began, by its clock, in whole seconds
-	stage  *stage
-	list   *resourceList
-	events *events
-	meter  *meter
-	cache  *cacheWriter // nil if none is written
+	now     time.Time // when the run began, by its clock, in whole seconds
+	stage   *stage
+	list    *resourceList
+	events  *events
+	dump    *resourceDump // nil if there is none
+	changes *changeDump   // likewise
+	meter   *meter
+	cache   *cacheWriter // nil if none is written
 
 	linkWarnings []string
 	oddNames     oddNames
@@ -73,6 +88,9 @@ func (r *run) do(ctx context.Context) error {
 		return err
 	}
 	if err := r.checkClock(); err != nil {
+		return err
+	}
+	if err := r.checkDumps(ctx); err != nil {
 		return err
 	}
 	if err := r.survey(ctx); err != nil {
@@ -225,6 +243,7 @@ func (r *run) survey(ctx context.Context) error {
 	if d.modified.atOnce() {
 		r.warn("nearly all files that are new or changed were modified within two minutes, as after a checkout or a copy: their lastmod says no more than that")
 	}
+	r.dump.warn(r.warn)
 	return r.finish()
 }
 
@@ -238,9 +257,14 @@ func (r *run) begin() error {
 	if r.list, err = newResourceList(r.stage, r.layout, r.prev.snapshot, r.o.limits); err != nil {
 		return err
 	}
-	if r.events, err = newEvents(r.stage, r.layout, r.o.limits); err != nil {
+	var packageSize int64
+	if r.o.Dumps.Change {
+		packageSize = r.o.PackageSize
+	}
+	if r.events, err = newEvents(r.stage, r.layout, r.o.limits, packageSize); err != nil {
 		return err
 	}
+	r.dump, r.changes = r.newResourceDump(), r.newChangeDump()
 	if r.o.Cache != "" {
 		r.cache = createCache(r.o.Cache)
 	}
@@ -261,13 +285,14 @@ func (r *run) finish() error {
 	if r.o.DryRun {
 		return nil
 	}
-	return errors.Join(r.list.finish(), r.events.finish())
+	return errors.Join(r.list.finish(), r.events.finish(), r.dump.finish())
 }
 
 func (r *run) detector() *detector {
 	d := &detector{
 		o: &r.o, at: r.at(1), wall: time.Now, began: r.began.Add(-time.Second), next: r.now, cache: &cacheReader{},
 		remember: func(*cached) {}, reserve: r.reserved(), tree: r.tree,
+		contents: r.newContents(), dumps: r.o.Dumps, first: r.prev.snapshot == nil,
 	}
 	if s := r.prev.snapshot; s != nil {
 		d.last, d.next = s.At, s.At
@@ -292,7 +317,9 @@ func (r *run) findings(ctx context.Context, d *detector) iter.Seq2[*finding, err
 		before = ahead(ctx, s.Resources)
 	}
 	pairs := snapshot.Merge(before, files, func(f *scanner.File) string { return f.URI })
-	pool := hashing.Pool{Opener: r.opener, Workers: r.o.Jobs, Progress: r.meter.read}
+	pool := hashing.Pool{
+		Opener: r.opener, Workers: r.o.Jobs, Progress: r.meter.read, MaxWeight: int64(r.o.Jobs) * workerMemory,
+	}
 	return d.findings(ctx, hashing.Files(ctx, pool, d.candidates(pairs), d.job))
 }
 
@@ -355,7 +382,13 @@ func (r *run) take(f *finding) error {
 			return err
 		}
 	}
-	return r.list.add(f)
+	if err := r.list.add(f); err != nil {
+		return err
+	}
+	if err := r.dump.add(f); err != nil {
+		return err
+	}
+	return f.content.close()
 }
 
 // maxLinkWarnings keeps a source full of broken links from flooding the screen.

@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/publish"
@@ -24,6 +26,7 @@ type stage struct {
 	bodies  int
 	written int64
 	all     map[string]bool // paths put by this run
+	spills  atomic.Int64    // temporary files, which workers make
 }
 
 func (s *stage) paths() map[string]bool { return s.all }
@@ -35,6 +38,11 @@ type document struct {
 	file  *os.File
 	w     *bufio.Writer
 	head  int64 // length of what stands before the entries
+	// sum, if not nil, is the digest of all that was written. Only a document
+	// that is written from its beginning to its end can have it.
+	sum    hash.Hash
+	size   int64      // of all that was written
+	synced chan error // if it is being made durable
 
 	// Known once the document is durable.
 	durable bool
@@ -53,7 +61,46 @@ func (s *stage) create() (*document, error) {
 	return &document{stage: s, name: name, file: f, w: bufio.NewWriterSize(f, 64<<10)}, nil
 }
 
-func (d *document) Write(p []byte) (int, error) { return d.w.Write(p) }
+func (d *document) Write(p []byte) (int, error) {
+	d.size += int64(len(p))
+	return d.w.Write(p)
+}
+
+// createPackage begins a staged file that is too large to be read again for its
+// digest.
+func (s *stage) createPackage() (*document, error) {
+	d, err := s.create()
+	if err == nil {
+		d.sum = sha256.New()
+		d.w.Reset(io.MultiWriter(d.file, d.sum))
+	}
+	return d, err
+}
+
+// reopen goes on with a document that was closed.
+func (d *document) reopen() error {
+	f, err := d.stage.tx.OpenStaged(d.name)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekEnd); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	d.file, d.w = f, bufio.NewWriterSize(f, 64<<10)
+	if d.sum != nil {
+		d.w.Reset(io.MultiWriter(f, d.sum))
+	}
+	return nil
+}
+
+// open opens a document for reading that was closed.
+func (d *document) open() (*os.File, error) { return d.stage.tx.OpenStaged(d.name) }
+
+// syncLater begins to make a document durable, while the run goes on.
+func (d *document) syncLater() {
+	d.synced = make(chan error, 1)
+	go func() { d.synced <- d.makeDurable() }()
+}
 
 // endEntries writes the end of a urlset, after which only the head can change.
 // The file is closed, so that any number of documents can be ready.
@@ -97,18 +144,33 @@ func (d *document) sync() error {
 	if d.durable {
 		return nil
 	}
-	f, err := d.stage.tx.OpenStaged(d.name)
-	if err != nil {
-		return err
+	var err error
+	if d.synced != nil {
+		err = <-d.synced
+	} else {
+		err = d.makeDurable()
 	}
-	h := sha256.New()
-	d.length, err = io.Copy(h, f)
-	h.Sum(d.digest[:0])
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("making a staged file durable: %w", err)
 	}
 	d.durable = true
 	return nil
+}
+
+func (d *document) makeDurable() error {
+	f, err := d.open()
+	if err != nil {
+		return err
+	}
+	if h := d.sum; h != nil {
+		d.length = d.size
+		h.Sum(d.digest[:0])
+	} else {
+		h = sha256.New()
+		d.length, err = io.Copy(h, f)
+		h.Sum(d.digest[:0])
+	}
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // hash returns the document's digest, once it is durable, as an Index states it.
@@ -146,15 +208,24 @@ func (s *stage) putDocument(ref layout.Ref, doc *resourcesync.Document, entries 
 }
 
 func (s *stage) putBytes(ref layout.Ref, b []byte) error {
-	d, err := s.create()
+	d, err := s.complete(b)
 	if err != nil {
 		return err
 	}
+	return s.put(d, ref, false)
+}
+
+// complete stages a document that is in memory, and makes it durable.
+func (s *stage) complete(b []byte) (*document, error) {
+	d, err := s.create()
+	if err != nil {
+		return nil, err
+	}
 	if _, err := d.Write(b); err != nil {
-		return err
+		return nil, err
 	}
 	if err := d.close(); err != nil {
-		return err
+		return nil, err
 	}
-	return s.put(d, ref, false)
+	return d, d.sync()
 }

@@ -142,6 +142,7 @@ type publication struct {
 	parts     [][]resourcesync.Entry // resources, as they are cut
 	changes   [][]resourcesync.Entry // events, as they are cut
 	resources map[string]resourcesync.Entry
+	dumps     dumps
 }
 
 // reader reads a publication by its links, from the Source Description on, and
@@ -170,10 +171,15 @@ func read(t tester, dir string) publication {
 			r.resourceList(c.Loc)
 		case resourcesync.ChangeList:
 			r.changeList(c.Loc)
+		case resourcesync.ResourceDump:
+			r.resourceDump(c.Loc)
+		case resourcesync.ChangeDump:
+			r.changeDump(c.Loc)
 		default:
 			t.Errorf("unknown capability %q", c.Metadata.Capability)
 		}
 	}
+	r.checkDumps()
 	return r.p
 }
 

@@ -187,7 +187,7 @@ func TestOpenersLongPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	for opened, opener := range openers {
-		fp, err := newPatientReader(opener(t, openRoot(t, dir))).Read(t.Context(), Job{Path: name+"file", Name: "file", Want: everything})
+		fp, err := newPatientReader(opener(t, openRoot(t, dir))).Read(t.Context(), Job{Path: name + "file", Name: "file", Want: everything})
 		if err != nil || fp.Hash != hashOf([]byte("deep")) {
 			t.Errorf("%s: got %v, %v", opened, fp, err)
 		}

@@ -30,7 +30,7 @@ type PackageCutter struct {
 // Add counts a bitstream. It reports whether a cut has to be made before it, and
 // whether one has to be made behind it.
 func (c *PackageCutter) Add(uri string, length int64) (before, after bool) {
-	w, m := weight(uri, length), manifestBytes(uri)
+	w, m := Weight(uri, length), manifestBytes(uri)
 	before = c.entries > 0 &&
 		(c.entries == c.MaxEntries || c.size+w > c.MaxSize || c.manifest+m > c.MaxManifest)
 	if before {
@@ -55,12 +55,14 @@ func (c *PackageCutter) isLast(uri string, weight int64) bool {
 
 // IsLarge reports whether a bitstream alone makes a package larger than the
 // largest size.
-func (c *PackageCutter) IsLarge(uri string, length int64) bool { return weight(uri, length) > c.MaxSize }
+func (c *PackageCutter) IsLarge(uri string, length int64) bool {
+	return Weight(uri, length) > c.MaxSize
+}
 
-// weight is how large a bitstream is in a package at most, in bytes: content
+// Weight is how large a bitstream is in a package at most, in bytes: content
 // that does not compress grows a little, and there are headers and the entry in
 // the manifest. The URI stands for the name, and is not shorter than that.
-func weight(uri string, length int64) int64 {
+func Weight(uri string, length int64) int64 {
 	length = min(length, 1<<50) // more is no length of a file, and could overflow
 	return length + length>>10 + 3*int64(len(uri)) + 300
 }

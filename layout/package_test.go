@@ -35,7 +35,7 @@ func uncut(c PackageCutter, n, size int) []item {
 	var list []item
 	for i := 0; len(list) < n; i++ {
 		uri := fmt.Sprintf("https://example.org/%06d", i)
-		if !c.isLast(uri, weight(uri, int64(size))) {
+		if !c.isLast(uri, Weight(uri, int64(size))) {
 			list = append(list, item{uri, size})
 		}
 	}
@@ -46,7 +46,7 @@ func TestPackageCutterLimits(t *testing.T) {
 	t.Parallel()
 	const mega = 1 << 20
 	c := PackageCutter{MaxSize: 64 * mega, MaxEntries: 100, MaxManifest: 50 * mega}
-	each := weight("https://example.org/000000", mega)
+	each := Weight("https://example.org/000000", mega)
 	fit := int(c.MaxSize / each)
 	for _, test := range []struct {
 		name string
@@ -95,7 +95,7 @@ func TestPackageCutterMean(t *testing.T) {
 		for i := range 20_000 {
 			uri := fmt.Sprintf("https://example.org/%d", i)
 			list = append(list, item{uri, length})
-			sum += weight(uri, int64(length))
+			sum += Weight(uri, int64(length))
 		}
 		got, want := len(cutPackages(c, list)), int(sum>>20)
 		if got < want*6/10 || got > want*16/10 {

@@ -32,6 +32,7 @@ const (
 const (
 	RelUp          = "up"
 	RelIndex       = "index"
+	RelContents    = "contents"
 	RelDescribedBy = "describedby"
 )
 

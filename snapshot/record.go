@@ -30,10 +30,19 @@ type Record struct {
 	Identity layout.Identity `json:"identity"`
 	// At is the time of the run that wrote the record, in UTC.
 	At time.Time `json:"at"`
+	// Packages is how the packages of the Resource Dump were cut, if there is
+	// one.
+	Packages *Packages `json:"packages,omitempty"`
 	// Heads are the documents that change in place, but for the record itself.
 	Heads []Head `json:"heads"`
 	// Retired are bodies that no head reaches any more.
 	Retired []Retired `json:"retired,omitempty"`
+}
+
+// Packages is the rule by which a Resource Dump was cut into packages.
+type Packages struct {
+	Size   int64 `json:"size"`   // the largest one, in bytes
+	Cutter int   `json:"cutter"` // layout.PackageCutterVersion
 }
 
 // Head is one document that changes in place.
@@ -93,6 +102,9 @@ func (r *Record) check() error {
 	}
 	if r.At.Year() > lastYear {
 		return fmt.Errorf("its time is in the year %d, which leaves none for a later publication", r.At.Year())
+	}
+	if r.Packages != nil && r.Packages.Size <= 0 {
+		return fmt.Errorf("its packages have a size of %d bytes", r.Packages.Size)
 	}
 	for _, h := range r.Heads {
 		if h.Path == "" || len(h.SHA256) != 64 || h.Length < 0 {

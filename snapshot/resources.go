@@ -80,6 +80,10 @@ type Previous struct {
 	Position resourcesync.Position
 	// First is true for the first entry of a part.
 	First bool
+	// Package is the package of the Resource Dump that the resource is in, or
+	// nil, and InPackage which of its bitstreams it is, from 0 on.
+	Package   *Package
+	InPackage int
 }
 
 // Resources yields the resources of the last publication in the byte order of
@@ -88,12 +92,13 @@ type Previous struct {
 func (s *Snapshot) Resources(ctx context.Context) iter.Seq2[*Previous, error] {
 	return func(yield func(*Previous, error) bool) {
 		last := ""
+		at := s.packager()
 		for i := range s.Parts {
 			if ctx.Err() != nil {
 				yield(nil, context.Cause(ctx))
 				return
 			}
-			more, err := s.part(i, &last, yield)
+			more, err := s.part(i, &last, at, yield)
 			if err != nil {
 				yield(nil, damaged(s.Parts[i].Path, err))
 				return
@@ -106,7 +111,7 @@ func (s *Snapshot) Resources(ctx context.Context) iter.Seq2[*Previous, error] {
 }
 
 // part yields the entries of one part, of which last is the URI before.
-func (s *Snapshot) part(i int, last *string, yield func(*Previous, error) bool) (more bool, err error) {
+func (s *Snapshot) part(i int, last *string, at *packager, yield func(*Previous, error) bool) (more bool, err error) {
 	part := &s.Parts[i]
 	f, err := s.files.Open(part.Path)
 	if err != nil {
@@ -135,6 +140,7 @@ func (s *Snapshot) part(i int, last *string, yield func(*Previous, error) bool) 
 		}
 		*last = e.Loc
 		p.Entry, p.Position = *e, d.Position()
+		p.Package, p.InPackage = at.next(e)
 		if !yield(&p, nil) {
 			return false, nil
 		}

@@ -83,6 +83,12 @@ type Snapshot struct {
 	// Changes are the Change Lists, in order. The last one is open. If there is
 	// just one, it may be the Change List itself.
 	Changes []ChangeList
+	// ResourceDump and ChangeDump are nil where there are none.
+	ResourceDump *ResourceDump
+	ChangeDump   *ChangeDump
+	// Cutter, if it is set before the resources are read, tells in which
+	// package of the Resource Dump each of them is.
+	Cutter *layout.PackageCutter
 
 	files  fs.FS
 	layout layout.Layout
@@ -110,7 +116,7 @@ type ChangeList struct {
 // *[IdentityError] or a *[DamagedError] where there is nothing to go on from.
 func Open(files fs.FS, l layout.Layout) (*Snapshot, error) {
 	s := &Snapshot{files: files, layout: l}
-	for _, step := range []func() error{s.readRecord, s.checkHeads, s.find, s.readResourceList, s.readChangeList} {
+	for _, step := range []func() error{s.readRecord, s.checkHeads, s.find, s.readResourceList, s.readChangeList, s.readResourceDump, s.readChangeDump} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -213,7 +219,7 @@ func formName(f layout.Form) string {
 	return string(f)
 }
 
-// checkHeads compares the heads with the record. Two of them can be written
+// checkHeads compares the heads with the record. Some of them can be written
 // again from nothing; the others hold what is known nowhere else.
 func (s *Snapshot) checkHeads() error {
 	if s.Record == nil {
@@ -221,8 +227,8 @@ func (s *Snapshot) checkHeads() error {
 	}
 	for _, h := range s.Record.Heads {
 		length, digest, err := digest(s.files, h.Path)
-		if isMissing(err) && (h.Path == s.layout.SourceDescription().Path || h.Path == s.layout.CapabilityList().Path) {
-			continue // find takes note of it
+		if isMissing(err) && s.canBeWrittenAgain(h.Path) {
+			continue // whoever reads it takes note
 		}
 		if err != nil {
 			return damaged(h.Path, err)
@@ -232,6 +238,13 @@ func (s *Snapshot) checkHeads() error {
 		}
 	}
 	return nil
+}
+
+// canBeWrittenAgain reports whether a head says nothing that is not known
+// otherwise.
+func (s *Snapshot) canBeWrittenAgain(path string) bool {
+	l := s.layout
+	return path == l.SourceDescription().Path || path == l.CapabilityList().Path || path == l.ResourceDump().Path
 }
 
 // HeadOf describes a document as the record does.
@@ -274,8 +287,8 @@ func (s *Snapshot) Changed() (bool, error) {
 	return err == nil && !bytes.Equal(b, s.record), err
 }
 
-// Bodies returns the paths of all documents that are not among the record's
-// fixed names: parts, and Change Lists under an Index.
+// Bodies returns the paths of all files that are not among the record's fixed
+// names: parts, Change Lists under an Index, packages and their manifests.
 func (s *Snapshot) Bodies() []string {
 	var paths []string
 	if s.Indexed {
@@ -288,7 +301,7 @@ func (s *Snapshot) Bodies() []string {
 			paths = append(paths, c.Path)
 		}
 	}
-	return paths
+	return append(paths, s.dumpBodies()...)
 }
 
 func digest(files fs.FS, path string) (length int64, hexDigest string, err error) {

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -32,6 +34,9 @@ type sourceFlags struct {
 	checksum                bool
 	cache                   string
 	jobs                    int
+	dumps                   string
+	packageSize             string
+	compression             int
 	now                     string
 	dryRun                  bool
 
@@ -59,6 +64,9 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.checksum, "checksum", false, "read every file, even if length and time are as they were")
 	flags.StringVar(&f.cache, "cache", "", "`file` of the stat cache, or none (default: in the user's cache directory)")
 	flags.IntVar(&f.jobs, "jobs", 0, "`number` of files to read at the same time (default: one for each processor)")
+	flags.StringVar(&f.dumps, "dumps", "resource,change", "packages with the content to publish: `resource,change`, one of them, or none")
+	flags.StringVar(&f.packageSize, "package-size", "128MiB", "largest `size` of a package, unless it holds one file alone")
+	flags.IntVar(&f.compression, "compression", generator.DefaultCompression, "`level` of compression in packages, from 0 (none) to 9")
 	flags.StringVar(&f.now, "now", "", "`time` to publish at, such as 2026-01-02T03:04:05Z (default: SOURCE_DATE_EPOCH, or the clock)")
 	flags.DurationVar(&f.grace, "grace", generator.DefaultGrace, "`duration` for which to keep files that no document names any more")
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
@@ -83,7 +91,8 @@ func (f *sourceFlags) options(cmd *cobra.Command, args []string) (generator.Opti
 	if len(args) > 0 {
 		o.Source = args[0]
 	}
-	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.checkSource} {
+	o.DumpsByDefault = !cmd.Flags().Changed("dumps")
+	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.checkSource} {
 		if err := set(&o); err != nil {
 			return o, &usageError{err, cmd.CommandPath()}
 		}
@@ -160,6 +169,28 @@ func (f *sourceFlags) setReading(o *generator.Options) (err error) {
 		}
 		o.Cache = f.cache
 	}
+	return nil
+}
+
+// leastPackage keeps a slip of the pen from making a package of each file.
+const leastPackage = 1 << 10
+
+func (f *sourceFlags) setDumps(o *generator.Options) (err error) {
+	if o.Dumps, err = generator.ParseDumps(f.dumps); err != nil {
+		return fmt.Errorf("--dumps: %w", err)
+	}
+	size, err := humanize.ParseBytes(f.packageSize)
+	if err != nil {
+		return fmt.Errorf("--package-size is %q, which is not a size such as 128MiB or 1GB", f.packageSize)
+	}
+	if size < leastPackage || size > math.MaxInt64 {
+		return fmt.Errorf("--package-size is %s, less than 1 KiB or more than there can be", f.packageSize)
+	}
+	o.PackageSize = int64(size)
+	if f.compression < 0 || f.compression > 9 {
+		return fmt.Errorf("--compression is %d, not from 0 to 9", f.compression)
+	}
+	o.Compression = f.compression
 	return nil
 }
 

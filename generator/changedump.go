@@ -1,0 +1,132 @@
+package generator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/snapshot"
+	"github.com/wellspring-sync/wellspring/zipdump"
+)
+
+// changeDump writes the packages with the changes of a run. Each has the events
+// that one Change List could hold, with their time, which is known only in the
+// end.
+type changeDump struct {
+	stage  *stage
+	layout layout.Layout
+	policy zipdump.Policy
+	last   *snapshot.ChangeDump // nil if there was none
+	from   time.Time            // where a new Change Dump begins
+	added  []*snapshot.Package
+}
+
+func (r *run) newChangeDump() *changeDump {
+	if !r.o.Dumps.Change || r.o.DryRun {
+		return nil
+	}
+	c := &changeDump{stage: r.stage, layout: r.layout, policy: r.o.policy(), from: r.prev.last}
+	if s := r.prev.snapshot; s != nil {
+		c.last = s.ChangeDump
+	}
+	return c
+}
+
+// write stages what the events change, if there are any, and the dump itself
+// where there was none.
+func (c *changeDump) write(e *events, at time.Time) error {
+	if len(e.chunks) == 0 && c.last != nil {
+		return nil
+	}
+	if err := c.writePackages(e, at); err != nil {
+		return err
+	}
+	return c.writeHead()
+}
+
+// writePackages stages a package for each chunk of events, of which the last one
+// is published at the time at.
+func (c *changeDump) writePackages(e *events, at time.Time) error {
+	from := c.end()
+	for i := range e.chunks {
+		p := &snapshot.Package{From: from, Until: at.Add(-time.Duration(len(e.chunks)-1-i) * time.Second)}
+		if err := c.writePackage(e, &e.chunks[i], p); err != nil {
+			return err
+		}
+		c.added = append(c.added, p)
+		from = p.Until
+	}
+	return nil
+}
+
+// end is up to when the dump has the changes.
+func (c *changeDump) end() time.Time {
+	switch {
+	case c.last == nil:
+		return c.from
+	case len(c.last.Packages) == 0:
+		return c.last.From
+	}
+	return c.last.Packages[len(c.last.Packages)-1].Until
+}
+
+func (c *changeDump) writePackage(e *events, k *chunk, p *snapshot.Package) error {
+	manifest, err := c.manifest(e, k, p)
+	if err != nil {
+		return err
+	}
+	if err := k.packing.finish(manifest, c.policy, p.Until); err != nil {
+		return err
+	}
+	zip := k.packing.zip
+	if err := zip.sync(); err != nil {
+		return err
+	}
+	p.Ref, p.Manifest = c.layout.ChangeDumpPackage(p.Until, zip.digest)
+	p.Hash, p.Length = zip.hash(), zip.length
+	return c.stage.putPackage(zip, manifest, p)
+}
+
+func (c *changeDump) manifest(e *events, k *chunk, p *snapshot.Package) (*document, error) {
+	doc, err := c.stage.create()
+	if err != nil {
+		return nil, err
+	}
+	head := dumpHead(c.layout, resourcesync.Metadata{Capability: resourcesync.ChangeDumpManifest, From: p.From, Until: p.Until})
+	buf, err := resourcesync.AppendHead(nil, &head)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := doc.Write(buf); err != nil {
+		return nil, err
+	}
+	err = e.each(*k, func(entry *resourcesync.Entry) (err error) {
+		entry.Metadata.DateTime = p.Until
+		if buf, err = resourcesync.AppendEntry(buf[:0], false, entry); err == nil {
+			_, err = doc.Write(buf)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return doc, doc.endEntries()
+}
+
+// writeHead stages the Change Dump.
+func (c *changeDump) writeHead() error {
+	from, packages := c.from, c.added
+	if c.last != nil {
+		from, packages = c.last.From, append(c.last.Packages[:len(c.last.Packages):len(c.last.Packages)], c.added...)
+	}
+	if len(packages) > resourcesync.MaxEntries {
+		return fmt.Errorf("%d packages are more than one Change Dump can hold (%d)", len(packages), resourcesync.MaxEntries)
+	}
+	head := dumpHead(c.layout, resourcesync.Metadata{Capability: resourcesync.ChangeDump, From: from})
+	entries := make([]resourcesync.Entry, len(packages))
+	for i, p := range packages {
+		entries[i] = packageEntry(p)
+	}
+	return c.stage.putDocument(c.layout.ChangeDump(), &head, entries)
+}

@@ -1,0 +1,120 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/scanner"
+	"github.com/wellspring-sync/wellspring/snapshot"
+)
+
+// maxLost keeps a publication that lost all of its packages from flooding the
+// screen.
+const maxLost = 5
+
+// readDumps finds out which packages can be used again. Those of the Resource
+// Dump that cannot are made anew from the source; what a lost package of the
+// Change Dump held is nowhere else.
+func (r *run) readDumps() error {
+	s := r.prev.snapshot
+	if s == nil {
+		return nil
+	}
+	if s.ChangeDump != nil && r.o.Dumps.Change {
+		for _, p := range s.ChangeDump.Packages {
+			if p.Lost != nil {
+				return &LostChangesError{Path: p.Path, Err: p.Lost}
+			}
+		}
+	}
+	if s.ResourceDump == nil || !r.o.Dumps.Resource {
+		return nil
+	}
+	if err := s.ResourceDump.Lost; err != nil {
+		r.warn("a part of the Resource Dump cannot be read, so all packages are made anew from the source: %v", err)
+		return nil
+	}
+	if rule := packagesOf(s); rule == nil || rule.Cutter != layout.PackageCutterVersion {
+		r.warn("nothing says how the packages of the Resource Dump were cut: they are made anew from the source")
+		return nil
+	}
+	cutter := r.o.packageCutter(s.Record.Packages.Size)
+	s.Cutter = &cutter
+	r.warnOfLost(s.ResourceDump.Packages)
+	return nil
+}
+
+func packagesOf(s *snapshot.Snapshot) *snapshot.Packages {
+	if s.Record == nil {
+		return nil
+	}
+	return s.Record.Packages
+}
+
+func (r *run) warnOfLost(packages []*snapshot.Package) {
+	lost := 0
+	for _, p := range packages {
+		if err, ok := r.distrusted[p.Path]; ok {
+			p.Lost = err
+		}
+		if p.Lost == nil {
+			continue
+		}
+		if lost++; lost <= maxLost {
+			r.warn("the package %s cannot be used again, and is made anew from the source: %v", p.Path, bare(p.Lost))
+		}
+	}
+	if lost > maxLost {
+		r.warn("%d more packages cannot be used again, and are made anew from the source", lost-maxLost)
+	}
+}
+
+// bare takes operation and name off an error of the file system.
+func bare(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// LostChangesError says that a package of the Change Dump is gone. It cannot be
+// made anew.
+type LostChangesError struct {
+	Path string
+	Err  error
+}
+
+func (e *LostChangesError) Error() string {
+	return fmt.Sprintf("the package %s of the Change Dump is lost, and with it what resources were in the meantime: %v", e.Path, bare(e.Err))
+}
+
+func (e *LostChangesError) Unwrap() error { return e.Err }
+
+// checkDumps guards against dumps of a large source that nobody asked for.
+func (r *run) checkDumps(ctx context.Context) error {
+	s := r.prev.snapshot
+	if !r.o.DumpsByDefault || !r.o.Dumps.Any() || s != nil && (s.ResourceDump != nil || s.ChangeDump != nil) {
+		return nil
+	}
+	var size int64
+	for f, err := range scanner.Scan(ctx, r.tree, r.scanOptions(nil)) {
+		if err != nil {
+			return err
+		}
+		size += f.Size
+	}
+	if size <= r.o.limits.unasked {
+		return nil
+	}
+	return &Refusal{
+		Why: fmt.Sprintf("the source holds %s, and a Resource Dump would take up to as much space again, at first and wherever it is uploaded",
+			humanize.IBytes(uint64(size))),
+		Flag: "--dumps=resource,change, or with --dumps=none to do without packages",
+	}
+}

@@ -1,0 +1,265 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// ResourceDump is what was published as the Resource Dump.
+type ResourceDump struct {
+	At       time.Time
+	Packages []*Package
+	// Parts are the dumps of an Index, if there is one.
+	Parts []Part
+	// Lost says why some of the packages are not known any more.
+	Lost error
+}
+
+// ChangeDump is what was published as the Change Dump.
+type ChangeDump struct {
+	From     time.Time
+	Packages []*Package // in the order of time
+}
+
+// Package is a ZIP file of a dump.
+type Package struct {
+	layout.Ref
+	Manifest      layout.Ref // the copy
+	At, Completed time.Time  // of a Resource Dump
+	From, Until   time.Time  // of a Change Dump
+	Hash          resourcesync.Hash
+	Length        int64 // in bytes
+	// Lost says why the package or its manifest cannot be used any more. It is
+	// nil if both are there.
+	Lost error
+	// Entries is how many resources are in a package of a Resource Dump, once
+	// all of them have been read.
+	Entries int
+}
+
+// readResourceDump reads the Resource Dump, if there is one.
+func (s *Snapshot) readResourceDump() error {
+	ref := s.layout.ResourceDump()
+	doc, entries, err := s.readDump(ref, resourcesync.ResourceDump)
+	if doc == nil || err != nil {
+		return err
+	}
+	dump := &ResourceDump{At: doc.Metadata.At}
+	s.later(dump.At)
+	if doc.Index {
+		if entries, err = s.readDumpParts(dump, entries); err != nil {
+			return err
+		}
+	}
+	if dump.Packages, err = s.packages(ref, "resourcedump/", entries); err != nil {
+		return err
+	}
+	s.ResourceDump = dump
+	return nil
+}
+
+// readDump reads a dump. It returns nil if there is none, and notes one that
+// should be there.
+func (s *Snapshot) readDump(ref layout.Ref, want resourcesync.Capability) (*resourcesync.Document, []resourcesync.Entry, error) {
+	if s.Record != nil && s.Record.Head(ref.Path) == nil {
+		return nil, nil, nil
+	}
+	doc, entries, err := s.read(ref, want)
+	if isMissing(err) {
+		if s.Record != nil {
+			s.Missing = append(s.Missing, ref.Path)
+		}
+		return nil, nil, nil
+	}
+	if err == nil {
+		err = s.checkUp(doc)
+	}
+	return doc, entries, damaged(ref.Path, err)
+}
+
+// readDumpParts reads the dumps under an Index, and returns all of their
+// packages. One that is lost can be made anew with all of its packages.
+func (s *Snapshot) readDumpParts(dump *ResourceDump, entries []resourcesync.Entry) (all []resourcesync.Entry, err error) {
+	for i := range entries {
+		md := entries[i].Metadata
+		ref, err := s.reference(entries[i].Loc, "resourcedump/")
+		if err != nil {
+			return nil, damaged(s.layout.ResourceDump().Path, err)
+		}
+		part := Part{Ref: ref, At: md.At, Completed: md.Completed, Hash: md.Hash, Length: md.Length}
+		more, err := s.readDumpPart(&part)
+		if err != nil {
+			dump.Lost = fmt.Errorf("%s: %w", ref.Path, err)
+			continue
+		}
+		dump.Parts = append(dump.Parts, part)
+		all = append(all, more...)
+	}
+	return all, nil
+}
+
+func (s *Snapshot) readDumpPart(part *Part) ([]resourcesync.Entry, error) {
+	length, sum, err := digest(s.files, part.Path)
+	if err == nil && (length != part.Length || sum != part.Hash.Get("sha-256")) {
+		err = errors.New("it has another digest or length than its Index says")
+	}
+	if err != nil {
+		return nil, err
+	}
+	doc, entries, err := s.read(part.Ref, resourcesync.ResourceDump)
+	if err == nil && doc.Index {
+		err = errors.New("it is an Index under an Index")
+	}
+	return entries, err
+}
+
+// packages makes packages of the entries of a dump, and looks whether they are
+// still there.
+func (s *Snapshot) packages(dump layout.Ref, subfolder string, entries []resourcesync.Entry) ([]*Package, error) {
+	list := make([]*Package, len(entries))
+	for i := range entries {
+		p, err := s.newPackage(subfolder, &entries[i])
+		if err != nil {
+			return nil, damaged(dump.Path, err)
+		}
+		list[i] = p
+	}
+	return list, nil
+}
+
+func (s *Snapshot) newPackage(subfolder string, e *resourcesync.Entry) (*Package, error) {
+	ref, err := s.reference(e.Loc, subfolder)
+	if err != nil {
+		return nil, err
+	}
+	md := e.Metadata
+	if !md.HasLength || md.Hash.Get("sha-256") == "" {
+		return nil, fmt.Errorf("its entry for %s has no length or digest", e.Loc)
+	}
+	p := &Package{
+		Ref: ref, Manifest: s.layout.ManifestOf(ref), At: md.At, Completed: md.Completed,
+		From: md.From, Until: md.Until, Hash: md.Hash, Length: md.Length,
+	}
+	p.Lost = s.lost(p)
+	return p, nil
+}
+
+// lost says what of a package is not there, as far as that shows without reading
+// it.
+func (s *Snapshot) lost(p *Package) error {
+	info, err := fs.Stat(s.files, p.Path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() != p.Length) {
+		err = errors.New("it has another length than the dump says")
+	}
+	if err == nil {
+		_, err = fs.Stat(s.files, p.Manifest.Path)
+	}
+	return err
+}
+
+// readChangeDump reads the Change Dump, if there is one, and checks that its
+// packages join.
+func (s *Snapshot) readChangeDump() error {
+	ref := s.layout.ChangeDump()
+	doc, entries, err := s.readDump(ref, resourcesync.ChangeDump)
+	if doc == nil || err != nil {
+		return err
+	}
+	dump := &ChangeDump{From: doc.Metadata.From}
+	if dump.Packages, err = s.packages(ref, "changedump/", entries); err != nil {
+		return err
+	}
+	if doc.Index || dump.From.IsZero() || !doc.Metadata.Until.IsZero() {
+		return damaged(ref.Path, errors.New("it is not an open Change Dump"))
+	}
+	last := dump.From
+	s.later(last)
+	for _, p := range dump.Packages {
+		if !p.From.Equal(last) || !p.Until.After(p.From) {
+			return damaged(ref.Path, fmt.Errorf("%s does not begin where the package before it ends", p.URI))
+		}
+		last = p.Until
+		s.later(last)
+	}
+	s.ChangeDump = dump
+	return nil
+}
+
+// dumpBodies returns the paths of all packages and manifests.
+func (s *Snapshot) dumpBodies() (paths []string) {
+	var all []*Package
+	if s.ResourceDump != nil {
+		all = append(all, s.ResourceDump.Packages...)
+		for _, part := range s.ResourceDump.Parts {
+			paths = append(paths, part.Path)
+		}
+	}
+	if s.ChangeDump != nil {
+		all = append(all, s.ChangeDump.Packages...)
+	}
+	for _, p := range all {
+		paths = append(paths, p.Path, p.Manifest.Path)
+	}
+	return paths
+}
+
+// packager tells in which package each resource is, as they pass by. A dump is
+// cut as its Resource List would be today, so nothing else has to say it.
+type packager struct {
+	cutter layout.PackageCutter
+	rest   []*Package
+	cut    bool // the next resource is in the next package
+}
+
+func (s *Snapshot) packager() *packager {
+	if s.Cutter == nil || s.ResourceDump == nil || s.ResourceDump.Lost != nil {
+		return nil
+	}
+	for _, p := range s.ResourceDump.Packages {
+		p.Entries = 0
+	}
+	return &packager{cutter: *s.Cutter, rest: s.ResourceDump.Packages}
+}
+
+func (p *packager) next(e *resourcesync.Entry) (*Package, int) {
+	if p == nil {
+		return nil, 0
+	}
+	before, after := p.cutter.Add(e.Loc, e.Metadata.Length)
+	if (before || p.cut) && len(p.rest) > 0 {
+		p.rest = p.rest[1:]
+	}
+	p.cut = after
+	if len(p.rest) == 0 {
+		return nil, 0
+	}
+	p.rest[0].Entries++
+	return p.rest[0], p.rest[0].Entries - 1
+}
+
+// PackageFile is an open package.
+type PackageFile interface {
+	io.Reader
+	io.ReaderAt
+	io.Closer
+}
+
+// OpenPackage opens a package.
+func (s *Snapshot) OpenPackage(p *Package) (PackageFile, error) {
+	f, err := s.files.Open(p.Path)
+	if err != nil {
+		return nil, err
+	}
+	at, ok := f.(PackageFile)
+	if !ok {
+		f.Close()
+		return nil, fmt.Errorf("reading %s from its middle: %w", p.Path, errors.ErrUnsupported)
+	}
+	return at, nil
+}
