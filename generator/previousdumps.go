@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/scanner"
 	"github.com/wellspring-sync/wellspring/snapshot"
@@ -113,8 +111,8 @@ func (r *run) checkDumps(ctx context.Context) error {
 		return nil
 	}
 	return &Refusal{
-		Why: fmt.Sprintf("the source holds %s, and a Resource Dump would take up to as much space again, at first and wherever it is uploaded",
-			humanize.IBytes(uint64(size))),
+		Why: fmt.Sprintf("the source holds %.1f GiB, and packages would take up to as much space again, here and wherever they are uploaded",
+			float64(size)/(1<<30)),
 		Flag: "--dumps=resource,change, or with --dumps=none to do without packages",
 	}
 }

@@ -6,6 +6,8 @@ package layout
 import (
 	"fmt"
 	"net/url"
+	"path"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -121,10 +123,19 @@ func canonicalURL(u *url.URL, s string) (string, error) {
 	}
 	for segment := range strings.SplitSeq(path, "/") {
 		// Browsers resolve dots that are escaped, too.
-		if plain, _ := url.PathUnescape(segment); plain == "." || plain == ".." {
+		if plain, _ := url.PathUnescape(segment); plain == "." || plain == ".." || strings.Contains(plain, "\x00") {
 			return "", fmt.Errorf("%q has a path with %q in it", s, segment)
 		}
 	}
+	host, err := canonicalHost(u, s)
+	if err != nil {
+		return "", err
+	}
+	return u.Scheme + "://" + host + strings.TrimSuffix(path, "/") + "/", nil
+}
+
+// canonicalHost returns host and port in lower case.
+func canonicalHost(u *url.URL, s string) (string, error) {
 	host := strings.ToLower(u.Host)
 	for i := range len(host) {
 		switch c := host[i]; {
@@ -134,7 +145,21 @@ func canonicalURL(u *url.URL, s string) (string, error) {
 			return "", fmt.Errorf("%q has %q in its host", s, c)
 		}
 	}
-	return u.Scheme + "://" + host + strings.TrimSuffix(path, "/") + "/", nil
+	// A dot at the end is that of the root of all names.
+	for label := range strings.SplitSeq(strings.TrimSuffix(u.Hostname(), "."), ".") {
+		if label == "" {
+			return "", fmt.Errorf("%q has a host with an empty label", s)
+		}
+	}
+	if strings.HasSuffix(host, ":") {
+		return "", fmt.Errorf("%q has a colon without a port", s)
+	}
+	if port := u.Port(); port != "" {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return "", fmt.Errorf("%q has the port %s, which is more than there are", s, port)
+		}
+	}
+	return host, nil
 }
 
 // checkFolder returns a relative slash path whose segments are plain names.
@@ -247,27 +272,100 @@ func (l Layout) IsHead(path string) bool {
 			return true
 		}
 	}
-	return l.isIn("changelist", path)
+	kind, name := l.inSubfolder(path)
+	return kind == "changelist" && isChangeList(name)
 }
 
 // IsBody reports whether a file with this path may be one that is written once:
 // a part of a Resource List, a Change List under an Index, a package or a
 // manifest.
 func (l Layout) IsBody(path string) bool {
-	return l.isIn("resourcelist", path) || l.isIn("changelist", path) ||
-		l.isIn("resourcedump", path) || l.isIn("changedump", path)
+	switch kind, name := l.inSubfolder(path); kind {
+	case "resourcelist":
+		return isDigest(trimExtension(name, ".xml"))
+	case "changelist":
+		return isChangeList(name)
+	case "resourcedump":
+		return isDigest(trimExtension(name, ".xml", ".zip"))
+	case "changedump":
+		return isStampedDigest(trimExtension(name, ".xml", ".zip"))
+	}
+	return false
 }
 
-// isIn reports whether a document lies in a folder of the publication's folder,
-// and not in one below that.
-func (l Layout) isIn(folder, path string) bool {
-	name, inside := strings.CutPrefix(path, l.inFolder(folder+"/").Path)
-	return inside && name != "" && name != "." && name != ".." && !strings.Contains(name, "/")
+// Owns reports whether a file with this path may be one of the publication: its
+// heads, its bodies and the record.
+func (l Layout) Owns(path string) bool {
+	return path == l.Record().Path || l.IsHead(path) || l.IsBody(path)
 }
+
+// IsOwned reports whether a file with this path may be one of a publication,
+// whatever its folder is.
+func IsOwned(name string) bool {
+	above := path.Dir(name)
+	for _, folder := range [...]string{above, path.Dir(above)} {
+		clean, err := checkFolder(folder)
+		if err == nil && clean == folder && (Layout{Identity{Folder: folder}}).Owns(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// inSubfolder returns which subfolder of the publication's folder a file lies
+// in, and its name there, or nothing if it lies anywhere else.
+func (l Layout) inSubfolder(path string) (kind, name string) {
+	rest, inside := strings.CutPrefix(path, l.inFolder("").Path)
+	kind, name, below := strings.Cut(rest, "/")
+	if !inside || !below {
+		return "", ""
+	}
+	return kind, name
+}
+
+// trimExtension takes one of the extensions off a name, and returns nothing for
+// a name that has none of them.
+func trimExtension(name string, extensions ...string) string {
+	for _, e := range extensions {
+		if stem, ok := strings.CutSuffix(name, e); ok {
+			return stem
+		}
+	}
+	return ""
+}
+
+// digestDigits is how much of a digest stands in a name, and shortDigestDigits
+// how much where a time stands in front of it.
+const (
+	digestDigits      = 32
+	shortDigestDigits = 8
+)
+
+func isDigest(s string) bool { return isHex(s, digestDigits) }
+
+func isStampedDigest(s string) bool {
+	at, digest, _ := strings.Cut(s, "-")
+	return isStamp(at) && isHex(digest, shortDigestDigits)
+}
+
+func isChangeList(name string) bool { return isStamp(trimExtension(name, ".xml")) }
+
+// isHex reports whether a text is a number of so many hexadecimal digits, as
+// package fmt writes them.
+func isHex(s string, digits int) bool {
+	return len(s) == digits && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+func isStamp(s string) bool {
+	t, err := time.Parse(stampFormat, s)
+	return err == nil && stamp(t) == s
+}
+
+const stampFormat = "20060102T150405Z"
 
 // stamp writes a time in the basic format of ISO 8601, so that names sort in
 // time and need no escaping.
-func stamp(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
+func stamp(t time.Time) string { return t.UTC().Format(stampFormat) }
 
 // PathOf returns the path of a document from its URI, and false for a URI that
 // is not below the publication's.

@@ -35,6 +35,8 @@ func TestNewBaseURL(t *testing.T) {
 		{name: "other port", base: "http://localhost:8080/x", want: "http://localhost:8080/x/"},
 		{name: "IPv4", base: "http://127.0.0.1/", want: "http://127.0.0.1/"},
 		{name: "IPv6", base: "http://[2001:DB8::1]:8080/", want: "http://[2001:db8::1]:8080/"},
+		{name: "root of all names", base: "https://example.org./", want: "https://example.org./"},
+		{name: "last port", base: "https://example.org:65535/", want: "https://example.org:65535/"},
 		{name: "punycode", base: "https://xn--bcher-kva.example/", want: "https://xn--bcher-kva.example/"},
 		{name: "escapes", base: "https://example.org/%C3%A9%20x/", want: "https://example.org/%C3%A9%20x/"},
 		{name: "lower-case escapes", base: "https://example.org/%c3%a9", want: "https://example.org/%c3%a9/"},
@@ -77,6 +79,17 @@ func TestNewBaseURL(t *testing.T) {
 		{name: "angle bracket in the host", base: "https://exa<mple.org/", err: "host"},
 		{name: "quote in the host", base: `https://exa"mple.org/`, err: "host"},
 		{name: "zone of an address", base: "http://[fe80::1%25eth0]/", err: "host"},
+		{name: "empty label", base: "https://example..org/", err: "empty label"},
+		{name: "empty label in front", base: "https://.example.org/", err: "empty label"},
+		{name: "empty label and a port", base: "https://example..org:80/", err: "empty label"},
+		{name: "host of a dot", base: "https://./", err: "empty label"},
+		{name: "host of dots", base: "https://.../", err: "empty label"},
+		{name: "two dots at the end", base: "https://example.org../", err: "empty label"},
+		{name: "empty port", base: "https://example.org:/", err: "without a port"},
+		{name: "empty port of an address", base: "https://[::1]:/", err: "without a port"},
+		{name: "port that is none", base: "https://example.org:65536/", err: "the port 65536"},
+		{name: "huge port", base: "https://example.org:99999999999999999999/", err: "port"},
+		{name: "zero byte", base: "https://example.org/a%00/", err: `"a%00"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -297,6 +310,100 @@ func TestDocumentNames(t *testing.T) {
 	} {
 		if top, _, _ := strings.Cut(ref.Path, "/"); !names[top] {
 			t.Errorf("%s is not among %q", top, l.Documents())
+		}
+	}
+}
+
+// Only names that documents can have are a publication's own: what a record or
+// a journal names beside them would be removed.
+func TestOwns(t *testing.T) {
+	t.Parallel()
+	const digest = "0123456789abcdef0123456789abcdef"
+	const heads, bodies = "head", "body"
+	tests := []struct {
+		path string
+		want string // none if it is not the publication's
+	}{
+		{"capabilitylist.xml", heads},
+		{"resourcelist.xml", heads},
+		{"changelist.xml", heads},
+		{"resourcedump.xml", heads},
+		{"changedump.xml", heads},
+		{"changelist/20260102T030405Z.xml", heads + " " + bodies},
+		{"resourcelist/" + digest + ".xml", bodies},
+		{"resourcedump/" + digest + ".xml", bodies},
+		{"resourcedump/" + digest + ".zip", bodies},
+		{"changedump/20260102T030405Z-01234567.xml", bodies},
+		{"changedump/20260102T030405Z-01234567.zip", bodies},
+		{"publication.json", "record"},
+		{path: "index.html"},
+		{path: ""},
+		{path: "."},
+		{path: "resourcelist"},
+		{path: "resourcelist/"},
+		{path: "resourcelist/."},
+		{path: "resourcelist/.."},
+		{path: "resourcelist/.xml"},
+		{path: "resourcelist/notes.xml"},
+		{path: "resourcelist/" + digest},
+		{path: "resourcelist/" + digest + ".zip"},
+		{path: "resourcelist/" + digest + ".xml.xml"},
+		{path: "resourcelist/" + digest + "0.xml"},
+		{path: "resourcelist/" + digest[1:] + ".xml"},
+		{path: "resourcelist/" + strings.ToUpper(digest) + ".xml"},
+		{path: "resourcelist/a/" + digest + ".xml"},
+		{path: "resourcelist/../" + digest + ".xml"},
+		{path: "changelist/" + digest + ".xml"},
+		{path: "changelist/20260102T030405Z.zip"},
+		{path: "changelist/20260102T030405.xml"},
+		{path: "changelist/20260102T030405Z-01234567.xml"},
+		{path: "changelist/20260230T030405Z.xml"},
+		{path: "changelist/20260102T030405.5Z.xml"},
+		{path: "changelist/notes.xml"},
+		{path: "resourcedump/notes.zip"},
+		{path: "changedump/" + digest + ".zip"},
+		{path: "changedump/20260102T030405Z.zip"},
+		{path: "changedump/20260102T030405Z-0123456.zip"},
+		{path: "changedump/20260102T030405Z-012345678.zip"},
+		{path: "changedump/x-01234567.zip"},
+		{path: "photos/" + digest + ".xml"},
+	}
+	for _, folder := range []string{"", ".", "a/b"} {
+		l := mustNew(t, "https://example.org/", folder, PlainURIs)
+		other := mustNew(t, "https://example.org/", "another", PlainURIs)
+		for _, test := range tests {
+			name := l.inFolder(test.path).Path
+			owned := test.want != ""
+			if got := l.IsHead(name); got != strings.Contains(test.want, heads) {
+				t.Errorf("%s is a head: %t", name, got)
+			}
+			if got := l.IsBody(name); got != strings.Contains(test.want, bodies) {
+				t.Errorf("%s is a body: %t", name, got)
+			}
+			if got := l.Owns(name); got != owned {
+				t.Errorf("%s is owned: %t", name, got)
+			}
+			if got := IsOwned(name); got != owned {
+				t.Errorf("%s is owned by any publication: %t", name, got)
+			}
+			if other.Owns(name) {
+				t.Errorf("%s is owned by a publication in another folder", name)
+			}
+		}
+	}
+	for name, want := range map[string]bool{
+		".well-known/resourcesync":               true,
+		".well-known/other":                      false,
+		".well-known/capabilitylist.xml":         false,
+		"resourcesync":                           false,
+		"/capabilitylist.xml":                    false,
+		"../capabilitylist.xml":                  false,
+		"a/../capabilitylist.xml":                false,
+		".wellspring/publication.json":           false,
+		".wellspring/staging/capabilitylist.xml": false,
+	} {
+		if got := IsOwned(name); got != want {
+			t.Errorf("%s is owned by any publication: %t", name, got)
 		}
 	}
 }

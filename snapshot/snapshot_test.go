@@ -94,7 +94,7 @@ const goodRecord = `{
   "identity": {"base_url": "https://example.org/", "publication_url": "https://example.org/", "folder": "resourcesync"},
   "at": "2026-01-02T03:04:05Z",
   "heads": [{"path": "resourcesync/changelist.xml", "length": 1, "sha256": "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}],
-  "retired": [{"path": "resourcesync/resourcelist/0123.xml", "since": "2026-01-01T00:00:00Z"}]
+  "retired": [{"path": "resourcesync/resourcelist/0123456789abcdef0123456789abcdef.xml", "since": "2026-01-01T00:00:00Z"}]
 }`
 
 func TestRecord(t *testing.T) {
@@ -107,21 +107,22 @@ func TestRecord(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	for name, edit := range map[string][2]string{
-		"empty":                 {goodRecord, ""},
-		"not JSON":              {"{", "<"},
-		"truncated":             {"}]\n}", ""},
-		"something behind":      {"}]\n}", "}]\n}{}"},
-		"another format":        {`"format": 1`, `"format": 2`},
-		"an unknown field":      {`"format": 1`, `"format": 1, "x": 1`},
-		"no time":               {`"at": "2026-01-02T03:04:05Z",`, ""},
-		"no digest":             {"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", ""},
-		"negative length":       {`"length": 1`, `"length": -1`},
-		"a foreign head":        {"resourcesync/changelist.xml", "index.html"},
-		"a foreign body":        {"resourcesync/resourcelist/0123.xml", "index.html"},
-		"a head as a body":      {"resourcesync/resourcelist/0123.xml", "resourcesync/changelist.xml"},
-		"a body outside":        {"resourcesync/resourcelist/0123.xml", "resourcesync/resourcelist/../../x"},
-		"a folder as a body":    {"resourcesync/resourcelist/0123.xml", "resourcesync/resourcelist/.."},
-		"a body in a subfolder": {"resourcesync/resourcelist/0123.xml", "resourcesync/resourcelist/a/b"},
+		"empty":                  {goodRecord, ""},
+		"not JSON":               {"{", "<"},
+		"truncated":              {"}]\n}", ""},
+		"something behind":       {"}]\n}", "}]\n}{}"},
+		"another format":         {`"format": 1`, `"format": 2`},
+		"an unknown field":       {`"format": 1`, `"format": 1, "x": 1`},
+		"no time":                {`"at": "2026-01-02T03:04:05Z",`, ""},
+		"no digest":              {"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", ""},
+		"negative length":        {`"length": 1`, `"length": -1`},
+		"a foreign head":         {"resourcesync/changelist.xml", "index.html"},
+		"a foreign body":         {"resourcesync/resourcelist/0123456789abcdef0123456789abcdef.xml", "index.html"},
+		"a head as a body":       {"resourcesync/resourcelist/0123456789abcdef0123456789abcdef.xml", "resourcesync/changelist.xml"},
+		"a body outside":         {"resourcesync/resourcelist/0123456789abcdef0123456789abcdef.xml", "resourcesync/resourcelist/../../x"},
+		"a folder as a body":     {"resourcesync/resourcelist/0123456789abcdef0123456789abcdef.xml", "resourcesync/resourcelist/.."},
+		"a body in a subfolder":  {"resourcesync/resourcelist/0123456789abcdef0123456789abcdef.xml", "resourcesync/resourcelist/a/b"},
+		"a body of another name": {"resourcesync/resourcelist/0123456789abcdef0123456789abcdef.xml", "resourcesync/resourcelist/notes.xml"},
 	} {
 		text := strings.Replace(goodRecord, edit[0], edit[1], 1)
 		_, err := read(text)

@@ -569,7 +569,7 @@ func mount(t *testing.T, size string) string {
 func TestFullFileSystem(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, t.TempDir())
-	s.out = filepath.Join(mount(t, "200k"), "out")
+	s.out = filepath.Join(mount(t, "480k"), "out")
 	s.first()
 	f := follow(s, faultsStart)
 	before := filesOf(t, s.out)
@@ -589,7 +589,7 @@ func TestFullFileSystem(t *testing.T) {
 		s.remove(fmt.Sprintf("many/%0100d", i))
 	}
 	filler := filepath.Join(filepath.Dir(s.out), "filler")
-	for size := 190 << 10; size > 0; size -= 4 << 10 {
+	for size := 470 << 10; size > 0; size -= 8 << 10 {
 		if err := os.WriteFile(filler, make([]byte, size), 0o644); err != nil && !errors.Is(err, syscall.ENOSPC) {
 			t.Fatal(err)
 		}

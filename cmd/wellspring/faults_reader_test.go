@@ -50,6 +50,7 @@ type (
 		DateTime   string `xml:"datetime,attr"`
 		Hash       string `xml:"hash,attr"`
 		Length     string `xml:"length,attr"`
+		Path       string `xml:"path,attr"`
 	}
 	rsLink struct {
 		Rel  string `xml:"rel,attr"`
@@ -74,6 +75,7 @@ type published struct {
 	from      time.Time // of the first Change List
 	resources state
 	events    []event
+	dumped    dumped
 }
 
 // last is the time up to which the Change Lists tell what happened.
@@ -116,6 +118,7 @@ func readPublished(t testing.TB, dir string) *published {
 		t.Errorf("the Resource List of %v is newer than the last change of %v", r.p.at, r.p.last())
 	}
 	r.agree()
+	r.agreeDumps()
 	return &r.p
 }
 
@@ -176,9 +179,13 @@ func (r *strictReader) capabilities(uri string) {
 			r.resourceList(e.Loc, uri)
 		case "changelist":
 			r.changeList(e.Loc, uri)
+		case "resourcedump":
+			r.resourceDump(e.Loc, uri)
+		case "changedump":
+			r.changeDump(e.Loc, uri)
 		}
 	}
-	if slices.Sort(seen); !slices.Equal(seen, []string{"changelist", "resourcelist"}) {
+	if slices.Sort(seen); !slices.Equal(seen, []string{"changedump", "changelist", "resourcedump", "resourcelist"}) {
 		r.t.Errorf("the capabilities are %v", seen)
 	}
 }

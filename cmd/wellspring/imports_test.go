@@ -14,7 +14,7 @@ const module = "github.com/wellspring-sync/wellspring/"
 // right of it in the picture of ARCHITECTURE.md.
 var allowed = map[string][]string{
 	"cmd/wellspring": {"generator", "hashing", "layout", "publish", "resourcesync", "scanner", "snapshot"},
-	"generator":      {"hashing", "layout", "publish", "resourcesync", "scanner", "snapshot"},
+	"generator":      {"hashing", "layout", "publish", "resourcesync", "scanner", "snapshot", "zipdump"},
 	"hashing":        {"resourcesync"},
 	"layout":         {},
 	"publish":        {},
