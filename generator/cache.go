@@ -66,6 +66,10 @@ func CacheFile(source, baseURL string) (string, error) {
 
 // CheckCache returns an error if a cache would overwrite something else.
 func CheckCache(name string) error {
+	info, err := os.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is there, and is no regular file", name)
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil // the cache cannot be written either, or there is nothing

@@ -339,7 +339,8 @@ func (r *run) heads() ([]snapshot.Head, error) {
 // retire returns the bodies that are kept although nothing names them any more,
 // and plans to remove those that were kept for long enough.
 func (r *run) retire(at time.Time) []snapshot.Retired {
-	needed := r.stage.paths()
+	needed, obsolete := r.stage.paths(), r.obsolete()
+	r.addReused(needed, obsolete)
 	var kept []snapshot.Retired
 	for _, b := range r.prev.retired {
 		switch {
@@ -357,12 +358,30 @@ func (r *run) retire(at time.Time) []snapshot.Retired {
 			r.report.Swept++
 		}
 	}
-	for _, path := range r.obsolete() {
+	for _, path := range obsolete {
 		if !needed[path] {
 			kept = append(kept, snapshot.Retired{Path: path, Since: at})
 		}
 	}
 	return kept
+}
+
+// addReused adds the bodies of the last publication that are named again: a
+// record that calls one of them retired is wrong.
+func (r *run) addReused(needed map[string]bool, obsolete []string) {
+	s := r.prev.snapshot
+	if s == nil {
+		return
+	}
+	gone := map[string]bool{}
+	for _, path := range obsolete {
+		gone[path] = true
+	}
+	for _, path := range s.Bodies() {
+		if !gone[path] {
+			needed[path] = true
+		}
+	}
 }
 
 // obsolete returns the bodies of the last publication that this one does not

@@ -120,7 +120,7 @@ func (r *run) open(ctx context.Context) (closeAll func(), err error) {
 		r.out = os.DirFS(r.o.Out)
 		return closeSource, nil
 	}
-	r.tx, err = publish.Begin(ctx, r.o.Out, publish.Options{LockTimeout: r.o.LockTimeout, Log: r.o.Log})
+	r.tx, err = publish.Begin(ctx, r.o.Out, publish.Options{LockTimeout: r.o.LockTimeout, Owns: layout.IsOwned, Log: r.o.Log})
 	if err != nil {
 		closeSource()
 		return nil, err

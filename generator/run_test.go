@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -429,5 +430,32 @@ func TestReasonsAreGiven(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRetiredButNamed has a record that calls a part retired which the Index
+// names: it is not removed.
+func TestRetiredButNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir()).seed(40)
+	w.options.limits = smallLists
+	w.options.Grace = -1
+	w.build()
+	files := tree(t, w.out)
+	var parts []string
+	for name := range files {
+		if strings.Contains(name, "/resourcelist/") {
+			parts = append(parts, name)
+		}
+	}
+	record := strings.Replace(files["resourcesync/publication.json"], `"heads":`,
+		fmt.Sprintf(`"retired": [{"path": %q, "since": "2020-01-01T00:00:00Z"}], "heads":`, parts[0]), 1)
+	if err := os.WriteFile(filepath.Join(w.out, "resourcesync", "publication.json"), []byte(record), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		w.file("new", fmt.Sprint(i), longAgo)
+		w.build()
+		read(t, w.out)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -69,6 +70,9 @@ func (l *level) add(n *oddNames, name string, isNew bool) {
 	keep := hasCapital(name)
 	if !keep && l.seen == nil {
 		return
+	}
+	if !utf8.ValidString(name) {
+		return // to fold it would make one of all bytes that are no text
 	}
 	folded := norm.NFC.String(strings.ToLower(name))
 	other, ok := l.seen[folded]

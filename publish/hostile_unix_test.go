@@ -230,3 +230,85 @@ func TestOddLeftOver(t *testing.T) {
 		})
 	}
 }
+
+// TestLinkedLock has a lock file that is somebody's under another name.
+func TestLinkedLock(t *testing.T) {
+	t.Parallel()
+	top := tempDir(t)
+	tree{"notes": "mine", "out/x": "x", "out/" + Folder + "/": ""}.buildIn(t, top)
+	dir := filepath.Join(top, "out")
+	if err := os.Link(filepath.Join(top, "notes"), filepath.Join(dir, filepath.FromSlash(lockName))); err != nil {
+		t.Skip(err)
+	}
+	tx := mustBegin(t, dir)
+	checkTree(t, "outside", tree{"notes": treeOf(t, top)["notes"]}, tree{"notes": "mine"})
+	_, err := Begin(t.Context(), dir, Options{})
+	checkLocked(t, err, os.Getpid())
+	if err := tx.Close(); err != nil {
+		t.Error(err)
+	}
+	checkTree(t, "after all", treeOf(t, top), tree{"notes": "mine", "out/": "", "out/x": "x"})
+}
+
+// TestOutBehindLink has a path in which ".." comes behind a link: the system goes
+// up from where the link leads.
+func TestOutBehindLink(t *testing.T) {
+	t.Parallel()
+	for name, make := range map[string]bool{"that is there": true, "that is made": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			top := tempDir(t)
+			tree{"far/deep/": "", "link": link + "far/deep"}.buildOdd(t, top)
+			if make {
+				tree{"far/out/": ""}.buildIn(t, top)
+			}
+			dir := top + "/link/../out"
+			tx := mustBegin(t, dir)
+			if _, err := os.Lstat(filepath.Join(top, "far/out", lockName)); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Lstat(filepath.Join(top, "out")); err == nil {
+				t.Error("something was made beside the link")
+			}
+			_, err := Begin(t.Context(), filepath.Join(top, "far/out"), Options{})
+			checkLocked(t, err, os.Getpid())
+			if err := tx.Close(); err != nil {
+				t.Error(err)
+			}
+			p := plan{puts: []file{{path: "a/x", content: "new"}}}
+			if err, closed := p.run(t.Context(), dir, nil); err != nil || closed != nil {
+				t.Fatal(err, closed)
+			}
+			checkTree(t, "after all", treeOf(t, top), tree{
+				"link": os.ModeSymlink.String(), "far/": "", "far/deep/": "", "far/out/": "", "far/out/a/": "", "far/out/a/x": "new",
+			})
+		})
+	}
+}
+
+// TestOwnerOfOthers has lock files that say anything of who holds them.
+func TestOwnerOfOthers(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		`{"pid":7,"host":"build-1.example.org","started":"2026-01-02T03:04:05Z"}`: ": process 7 on build-1.example.org, since 2026-01-02T03:04:05Z",
+		`{"pid":7,"host":"a\u001b[2J, since ever"}`:                               `: process 7 on "a\x1b[2J, since ever", since 0001-01-01T00:00:00Z`,
+		`{"pid":7}`: `: process 7 on "", since 0001-01-01T00:00:00Z`,
+		`{"pid":7,"host":"` + strings.Repeat("x", 5000) + `"}`: "",
+		`{}`: "",
+		``:   "",
+		pipe: "",
+	} {
+		dir := tempDir(t)
+		tree{"held": content}.buildOdd(t, dir)
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		within(t, func() {
+			if got := lockedBy(root, "held"); got.Error() != ErrLocked.Error()+want {
+				t.Errorf("%.80s: got %q, want %q", content, got, want)
+			}
+		})
+	}
+}

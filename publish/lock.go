@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -97,7 +100,8 @@ func try(root *os.Root) (*lock, error) {
 	return l, nil
 }
 
-// isCurrent reports whether the file that was locked still has its name.
+// isCurrent reports whether the file that was locked still has its name, and no
+// other one.
 func isCurrent(root *os.Root, f *flock.Flock) (bool, error) {
 	named, err := root.Lstat(lockName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,7 +111,22 @@ func isCurrent(root *os.Root, f *flock.Flock) (bool, error) {
 		return false, fmt.Errorf("locking the output directory: %w", err)
 	}
 	held, err := f.Stat()
-	return err == nil && os.SameFile(named, held), nil
+	if err != nil || !os.SameFile(named, held) {
+		return false, nil
+	}
+	if hasOtherNames(named) {
+		return false, unlink(root)
+	}
+	return true, nil
+}
+
+// unlink takes its name here off a file that is somebody's under another name,
+// and that writing the owner would overwrite. The next try makes a new one.
+func unlink(root *os.Root) error {
+	if err := root.Remove(lockName); err != nil {
+		return fmt.Errorf("making a lock file that is no link to another file: %w", err)
+	}
+	return nil
 }
 
 func writeOwner(root *os.Root) error {
@@ -135,8 +154,16 @@ func (o owner) marshal() []byte {
 
 // readOwner reads who holds a lock, and false where the file does not say.
 func readOwner(root *os.Root, name string) (o owner, ok bool) {
-	b, err := root.ReadFile(name)
-	return o, err == nil && json.Unmarshal(b, &o) == nil && o.PID > 0
+	if isRegular(root, name) != nil {
+		return o, false
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return o, false
+	}
+	defer f.Close()
+	const most = 4096 // the name of a host is not that long
+	return o, json.NewDecoder(io.LimitReader(f, most)).Decode(&o) == nil && o.PID > 0
 }
 
 func lockedBy(root *os.Root, name string) error {
@@ -144,7 +171,19 @@ func lockedBy(root *os.Root, name string) error {
 	if !ok {
 		return ErrLocked
 	}
-	return fmt.Errorf("%w: process %d on %s, since %s", ErrLocked, o.PID, o.Host, o.Started.Format(time.RFC3339))
+	return fmt.Errorf("%w: process %d on %s, since %s", ErrLocked, o.PID, o.hostName(), o.Started.Format(time.RFC3339))
+}
+
+// hostName returns the host for messages. What cannot be the name of one is
+// quoted, as anybody may have written it.
+func (o owner) hostName() string {
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
+	}
+	if o.Host == "" || strings.ContainsFunc(o.Host, odd) {
+		return strconv.Quote(o.Host)
+	}
+	return o.Host
 }
 
 // release removes the lock file and its folder, unless there is still something

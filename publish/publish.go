@@ -7,6 +7,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -44,6 +47,10 @@ func (e *IncompleteError) Unwrap() error { return e.Err }
 type Options struct {
 	// LockTimeout is how long to wait for another transaction to end.
 	LockTimeout time.Duration
+	// Owns reports whether a file, by its slash path relative to the directory,
+	// may be put in place or removed. A journal that names any other is not
+	// carried out, whoever wrote it. Nil stands for all files.
+	Owns func(path string) bool
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -55,6 +62,8 @@ type Tx struct {
 	made      []string // directories that are this transaction's own, innermost first
 	committed bool
 	journal   journal
+	owns      func(path string) bool // may be nil
+	staging   volume                 // where the staging folder is
 	log       *slog.Logger
 	// Recovered is true if the transaction before was completed first.
 	Recovered bool
@@ -95,7 +104,7 @@ func Begin(ctx context.Context, dir string, o Options) (*Tx, error) {
 }
 
 func begin(ctx context.Context, dir string, o Options, step func(op, path string) error) (*Tx, error) {
-	t := &Tx{log: o.Log, step: step}
+	t := &Tx{log: o.Log, owns: o.Owns, step: step}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}
@@ -128,7 +137,11 @@ func IsIncomplete(err error) bool {
 }
 
 func (t *Tx) open(dir string) error {
-	for d := filepath.Clean(dir); isMissing(d) && d != filepath.Dir(d); d = filepath.Dir(d) {
+	dir, err := resolve(dir)
+	if err != nil {
+		return fmt.Errorf("opening the output directory: %w", err)
+	}
+	for d := dir; isMissing(d) && d != filepath.Dir(d); d = filepath.Dir(d) {
 		t.made = append(t.made, d)
 	}
 	if len(t.made) > 0 {
@@ -142,6 +155,27 @@ func (t *Tx) open(dir string) error {
 	}
 	t.root = root
 	return nil
+}
+
+// resolve returns the path of a directory without links and "..", as far as it is
+// there. Files are found by that path as well as below the open directory, and
+// both ways have to lead to the same ones.
+func resolve(dir string) (string, error) {
+	if runtime.GOOS == "windows" { // which takes ".." away before it looks at links
+		return filepath.Clean(dir), nil
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return real, err
+	}
+	above, name := filepath.Split(strings.TrimRight(dir, "/"))
+	if name == "" {
+		return "", err
+	}
+	if above, err = resolve(cmp.Or(above, ".")); err != nil {
+		return "", err
+	}
+	return filepath.Join(above, name), nil
 }
 
 func isMissing(name string) bool {
@@ -246,15 +280,23 @@ func (t *Tx) Commit(ctx context.Context) error {
 // check makes sure that the plan can be carried out, now and by a later
 // transaction that finds it in the journal.
 func (t *Tx) check() error {
-	if err := t.journal.check(); err != nil {
+	err := t.journal.check()
+	if err == nil {
+		err = t.checkOwned(&t.journal)
+	}
+	if err != nil {
 		return fmt.Errorf("planning the commit: %w", err)
 	}
+	t.staging = volumeOf(t.root, stagingName)
 	for i := range t.journal.Puts {
 		p := &t.journal.Puts[i]
 		if err := t.checkStaged(p); err != nil {
 			return err
 		}
 		if err := t.checkTarget(p.Path, fs.FileMode.IsRegular, "no regular file"); err != nil {
+			return err
+		}
+		if err := t.checkVolume(path.Dir(p.Path)); err != nil {
 			return err
 		}
 	}
@@ -308,6 +350,21 @@ func (t *Tx) checkDir(dir string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("looking at %s: %w", dir, err)
+	}
+	return nil
+}
+
+// checkVolume makes sure that files can be moved from the staging folder to a
+// directory, or to where it would be made.
+func (t *Tx) checkVolume(dir string) error {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if _, err := t.root.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if v := volumeOf(t.root, dir); v.isKnown() && t.staging.isKnown() && v != t.staging {
+		return fmt.Errorf("another file system is mounted at or above %s, so that files cannot be moved there: "+
+			"remove the mount, or write the publication elsewhere with --out or --folder", dir)
 	}
 	return nil
 }

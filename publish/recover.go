@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -32,6 +33,9 @@ func (t *Tx) recover() error {
 	j, err := parseJournal(b)
 	if err != nil {
 		return &IncompleteError{fmt.Errorf("the journal of an interrupted run is damaged: %w", err)}
+	}
+	if err := t.checkOwned(j); err != nil {
+		return &IncompleteError{fmt.Errorf("the journal of an interrupted run is damaged, or was written by something else: %w", err)}
 	}
 	if err := t.verify(j); err != nil {
 		return &IncompleteError{err}
@@ -68,6 +72,23 @@ func (j *journal) check() error {
 	for _, name := range j.Removes {
 		if !isTarget(name) || put[name] {
 			return fmt.Errorf("it names %q", name)
+		}
+	}
+	return nil
+}
+
+// checkOwned makes sure that a journal names none but the publication's files.
+func (t *Tx) checkOwned(j *journal) error {
+	if t.owns == nil {
+		return nil
+	}
+	targets := slices.Clone(j.Removes)
+	for _, p := range j.Puts {
+		targets = append(targets, p.Path)
+	}
+	for _, name := range targets {
+		if !t.owns(name) {
+			return fmt.Errorf("it names %q, which is none of the publication's files", name)
 		}
 	}
 	return nil

@@ -39,16 +39,23 @@ func within(t *testing.T, f func()) {
 
 // beginBroken begins where a commit is pending that cannot be completed. But for
 // the lock, nothing may change, not even above the directory.
-func beginBroken(t *testing.T, top, dir string) {
+func beginBroken(t *testing.T, top, dir string) { beginBrokenWith(t, top, dir, Options{}) }
+
+func beginBrokenWith(t *testing.T, top, dir string, o Options, say ...string) {
 	t.Helper()
 	want := treeOf(t, top)
 	within(t, func() {
-		tx, err := Begin(t.Context(), dir, Options{})
+		tx, err := Begin(t.Context(), dir, o)
 		if err == nil {
 			tx.Close()
 			t.Error("it began")
 		} else if !IsIncomplete(err) {
 			t.Errorf("got %v, want that the commit is incomplete", err)
+		}
+		for _, piece := range say {
+			if err != nil && !strings.Contains(err.Error(), piece) {
+				t.Errorf("got %v, want one with %q in it", err, piece)
+			}
 		}
 	})
 	checkTree(t, "after Begin", treeOf(t, top), want)
@@ -144,6 +151,73 @@ func TestBadJournal(t *testing.T) {
 			beginBroken(t, top, dir)
 		})
 	}
+}
+
+// TestForgedJournal has journals that are well made, and name files that are not
+// the publication's.
+func TestForgedJournal(t *testing.T) {
+	t.Parallel()
+	put := func(path string) Put { return Put{Staged: "000001", Path: path, Length: 1, SHA256: sumX} }
+	tests := []struct {
+		name    string
+		journal journal
+		says    string // the file at fault, or nothing if it is fine
+	}{
+		{"puts over a resource", journal{Puts: []Put{put("index.html")}}, `"index.html"`},
+		{"puts a new file", journal{Puts: []Put{put("new")}}, `"new"`},
+		{"removes a resource", journal{Removes: []string{"index.html"}}, `"index.html"`},
+		{"removes a resource after a document", journal{Puts: []Put{put("sync/list")}, Removes: []string{"sync/old", "index.html"}}, `"index.html"`},
+		{"names controls", journal{Removes: []string{"a\x1b[2J"}}, `"a\x1b[2J"`},
+		{"is right", journal{Puts: []Put{put("sync/list")}, Removes: []string{"sync/old"}}, ""},
+	}
+	owned := Options{Owns: func(path string) bool { return strings.HasPrefix(path, "sync/") }}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			top := tempDir(t)
+			dir := filepath.Join(top, "out")
+			test.journal.Format = journalFormat
+			tree{
+				"out/index.html": "mine", "out/sync/old": "old",
+				"out/" + journalName: journalOf(t, test.journal), "out/" + stagingName + "/000001": "x",
+			}.buildIn(t, top)
+			if test.says != "" {
+				beginBrokenWith(t, top, dir, owned, "it names "+test.says, "none of the publication's files")
+				return
+			}
+			tx, err := Begin(t.Context(), dir, owned)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tx.Close(); err != nil {
+				t.Error(err)
+			}
+			checkTree(t, "after all", treeOf(t, dir), tree{"index.html": "mine", "sync/": "", "sync/list": "x"})
+		})
+	}
+}
+
+// TestPlanOthersFiles plans what no later transaction would complete.
+func TestPlanOthersFiles(t *testing.T) {
+	t.Parallel()
+	dir := tree{"index.html": "mine"}.build(t)
+	want := unchangeable(t, dir)
+	tx, err := Begin(t.Context(), dir, Options{Owns: func(path string) bool { return path == "list" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = put(tx, "000001", file{path: "list", content: "x"})
+	if err == nil {
+		tx.Remove("index.html")
+		err = tx.Commit(t.Context())
+	}
+	if err == nil || IsIncomplete(err) || !strings.Contains(err.Error(), `"index.html"`) {
+		t.Errorf("got %v", err)
+	}
+	if err := tx.Close(); err != nil {
+		t.Error(err)
+	}
+	checkUnchanged(t, dir, want)
 }
 
 // TestJournalOfOthers has journals as other releases or other hands may write

@@ -191,3 +191,38 @@ func TestFree(t *testing.T) {
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// TestMountedFolder has another file system, or the same one once more, where
+// documents go: no commit begins that could not be completed.
+func TestMountedFolder(t *testing.T) {
+	top := withMount(t)
+	if top == "" {
+		return
+	}
+	dir := filepath.Join(top, "out")
+	tree{"far/": "", "out/x": "old", "out/sync/deep/": "", "out/other/": ""}.buildIn(t, top)
+	if err := syscall.Mount("tmpfs", filepath.Join(dir, "sync"), "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip("cannot mount:", err)
+	}
+	if err := syscall.Mount(filepath.Join(top, "far"), filepath.Join(dir, "other"), "", syscall.MS_BIND, ""); err != nil {
+		t.Skip("cannot mount:", err)
+	}
+	want := unchangeable(t, dir)
+	for _, test := range []struct{ path, says string }{
+		{"sync/list", "above sync,"},
+		{"sync/deep/list", "above sync,"},
+		{"other/list", "above other,"},
+		{"other/deep/list", "above other,"},
+	} {
+		p := plan{puts: []file{{path: "x", content: "new"}, {path: test.path, content: "new"}}}
+		err, closed := p.run(t.Context(), dir, nil)
+		if err == nil || !strings.Contains(err.Error(), test.says) || IsIncomplete(err) || closed != nil {
+			t.Errorf("%s: got %v, %v", test.path, err, closed)
+		}
+		checkUnchanged(t, dir, want)
+	}
+	p := plan{puts: []file{{path: "x", content: "new"}, {path: "made/list", content: "new"}}}
+	if err, closed := p.run(t.Context(), dir, nil); err != nil || closed != nil {
+		t.Error(err, closed)
+	}
+}
