@@ -224,6 +224,7 @@ func explain(err error) (code int, hint string) {
 		damaged    *snapshot.DamagedError
 		signal     signalError
 		output     *outputError
+		changes    *generator.LostChangesError
 	)
 	switch {
 	case errors.As(err, &incomplete):
@@ -242,6 +243,8 @@ func explain(err error) (code int, hint string) {
 		return exitConflict, "Wait for it to end, or give --lock-timeout to wait here."
 	case errors.Is(err, generator.ErrChanged):
 		return exitConflict, "Nothing was published. Run it again to go on from what is there now."
+	case errors.As(err, &changes):
+		return exitFailed, "Nothing was published. Restore the package from a copy, or give --dumps resource to go on without a Change Dump, and begin a new one later."
 	case errors.As(err, &damaged):
 		return exitFailed, "Nothing was published. Restore the publication from a copy, or begin a new one with --rebase."
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
