@@ -186,11 +186,7 @@ func (d *detector) hasDigests(h resourcesync.Hash) bool {
 // clock that the quick check of the next run would trust a file which can still
 // be modified within the second that it will be published with.
 func (d *detector) aheadOfClock(modified time.Time) bool {
-	at := d.at
-	if at.Sub(d.last) < time.Minute { // it grows with the number of events
-		at = at.Add(time.Hour)
-	}
-	if !modified.Add(racy).Before(at) || modified.Before(d.began) {
+	if !modified.Add(racy).Before(d.at) || modified.Before(d.began) {
 		return false
 	}
 	wall := d.wall()

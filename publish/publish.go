@@ -338,8 +338,12 @@ func (t *Tx) checkTarget(name string, fine func(fs.FileMode) bool, otherwise str
 // checkDir makes sure that a directory, or where it would be made, is one in
 // which names can be changed.
 func (t *Tx) checkDir(dir string) error {
-	if _, err := t.root.Lstat(dir); errors.Is(err, fs.ErrNotExist) && dir != "." {
+	_, err := t.root.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) && dir != "." {
 		return t.checkDir(path.Dir(dir))
+	}
+	if err != nil {
+		return fmt.Errorf("looking at %s: %w", dir, err)
 	}
 	info, err := t.root.Stat(dir)
 	if err == nil && !info.IsDir() {
