@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -38,7 +37,7 @@ func (s *Snapshot) readChangeList() error {
 // readChanges reads a document of capability changelist: an Index whole, of a
 // list only the head.
 func (s *Snapshot) readChanges(ref layout.Ref) (*resourcesync.Document, []resourcesync.Entry, error) {
-	f, err := s.files.Open(ref.Path)
+	f, err := open(s.files, ref.Path)
 	if err != nil {
 		return nil, nil, damaged(ref.Path, err)
 	}
@@ -76,7 +75,7 @@ func (s *Snapshot) addList(e *resourcesync.Entry) error {
 	}
 	md := e.Metadata
 	if md.From.IsZero() {
-		return fmt.Errorf("its entry for %s has no from", e.Loc)
+		return fmt.Errorf("its entry for %s has no from", quotedURI(e.Loc))
 	}
 	s.later(md.Until)
 	s.Changes = append(s.Changes, ChangeList{Ref: ref, From: md.From, Until: md.Until, Hash: md.Hash, Length: md.Length})
@@ -95,7 +94,7 @@ func (s *Snapshot) checkLists(index string) error {
 		if c.Until.IsZero() || !c.Until.Equal(s.Changes[i+1].From) {
 			return damaged(index, fmt.Errorf("%s does not end where the next list begins", c.URI))
 		}
-		info, err := fs.Stat(s.files, c.Path)
+		info, err := stat(s.files, c.Path)
 		if err != nil {
 			return damaged(c.Path, err)
 		}
@@ -139,33 +138,45 @@ type OpenList struct {
 }
 
 // OpenList reads the open Change List through. Its events have to be in the
-// order of time.
+// order of time, none later than the run that wrote it, and about resources of
+// the source.
 func (s *Snapshot) OpenList() (*OpenList, error) {
 	o := &OpenList{ChangeList: s.Changes[len(s.Changes)-1]}
-	info, err := fs.Stat(s.files, o.Path)
+	info, err := stat(s.files, o.Path)
 	if err != nil {
 		return nil, damaged(o.Path, err)
 	}
 	o.Bytes = info.Size()
-	return o, s.EachChange(o.ChangeList, o.add)
+	return o, s.EachChange(o.ChangeList, func(e *resourcesync.Entry) error {
+		if err := s.checkEvent(o, e); err != nil {
+			return err
+		}
+		o.Entries++
+		o.Last = e.Metadata.DateTime
+		return nil
+	})
 }
 
-func (o *OpenList) add(e *resourcesync.Entry) error {
+// checkEvent checks the event that comes next in the open Change List.
+func (s *Snapshot) checkEvent(o *OpenList, e *resourcesync.Entry) error {
 	at := e.Metadata.DateTime
 	switch {
 	case at.IsZero():
-		return fmt.Errorf("the event for %s has no datetime", e.Loc)
+		return fmt.Errorf("the event for %s has no datetime", quotedURI(e.Loc))
 	case at.Before(o.From), at.Before(o.Last):
-		return fmt.Errorf("the event of %s for %s is out of order", resourcesync.FormatDateTime(at), e.Loc)
+		return fmt.Errorf("the event of %s for %s is out of order", resourcesync.FormatDateTime(at), quotedURI(e.Loc))
+	case s.Record != nil && at.After(s.Record.At):
+		return fmt.Errorf("the event of %s for %s is later than the record of %s",
+			resourcesync.FormatDateTime(at), quotedURI(e.Loc), resourcesync.FormatDateTime(s.Record.At))
+	case !strings.HasPrefix(e.Loc, s.layout.BaseURL):
+		return fmt.Errorf("the event for %s is not below the base URL %q", quotedURI(e.Loc), s.layout.BaseURL)
 	}
-	o.Entries++
-	o.Last = at
 	return nil
 }
 
 // EachChange calls fn for each entry of a Change List.
 func (s *Snapshot) EachChange(c ChangeList, fn func(*resourcesync.Entry) error) error {
-	f, err := s.files.Open(c.Path)
+	f, err := open(s.files, c.Path)
 	if err != nil {
 		return damaged(c.Path, err)
 	}
@@ -202,15 +213,15 @@ func (s *Snapshot) checkLead() error {
 }
 
 // reference turns a URI from an Index into a document of the publication, which
-// has to lie in the folder's subfolder.
+// has to lie in the folder's subfolder and to have a name that documents have
+// there: it will be removed one day.
 func (s *Snapshot) reference(uri, subfolder string) (layout.Ref, error) {
 	path, ok := s.layout.PathOf(uri)
 	if ok && s.layout.Folder != "." {
 		subfolder = s.layout.Folder + "/" + subfolder
 	}
-	name, inside := strings.CutPrefix(path, subfolder)
-	if !ok || !inside || name == "" || strings.Contains(name, "/") || !fs.ValidPath(path) {
-		return layout.Ref{}, fmt.Errorf("it names %q, which is not of this publication", uri)
+	if !ok || !strings.HasPrefix(path, subfolder) || !s.layout.IsBody(path) {
+		return layout.Ref{}, fmt.Errorf("it names %s, which is not of this publication", quotedURI(uri))
 	}
 	return layout.Ref{Path: path, URI: uri}, nil
 }

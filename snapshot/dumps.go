@@ -147,15 +147,28 @@ func (s *Snapshot) newPackage(subfolder string, e *resourcesync.Entry) (*Package
 		From: md.From, Until: md.Until, Hash: md.Hash, Length: md.Length,
 	}
 	p.Lost = s.lost(p)
+	if err := passing(p.Lost); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
+
+// passing returns an error that says nothing of what is published.
+func passing(err error) error {
+	if err == nil || errors.Is(err, errOtherLength) || isMissing(err) {
+		return nil
+	}
+	return err
+}
+
+var errOtherLength = errors.New("it has another length than the dump says")
 
 // lost says what of a package is not there, as far as that shows without reading
 // it.
 func (s *Snapshot) lost(p *Package) error {
 	info, err := fs.Stat(s.files, p.Path)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() != p.Length) {
-		err = errors.New("it has another length than the dump says")
+		err = errOtherLength
 	}
 	if err == nil {
 		_, err = fs.Stat(s.files, p.Manifest.Path)

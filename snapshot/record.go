@@ -18,6 +18,11 @@ import (
 // can say.
 const lastYear = 9998
 
+var errNoRoom = errors.New("which leaves none for a later publication")
+
+// leavesRoom reports whether another publication can be later than a time.
+func leavesRoom(t time.Time) bool { return t.Add(time.Second).UTC().Year() <= lastYear }
+
 // RecordFormat is the version of the record's own form.
 const RecordFormat = 1
 
@@ -68,9 +73,17 @@ func (r *Record) Head(path string) *Head {
 	return nil
 }
 
-// Marshal returns the record as it is published.
+// Marshal returns the record as it is published, or an error if it is longer or
+// later than the next run would take.
 func (r *Record) Marshal() ([]byte, error) {
 	b, err := json.MarshalIndent(r, "", "  ")
+	if err == nil && !leavesRoom(r.At) {
+		err = fmt.Errorf("the record would be of the year %d, %w", r.At.Year(), errNoRoom)
+	}
+	if err == nil && len(b) >= maxRecord {
+		err = fmt.Errorf("the record would take %d bytes, with %d files that no document names any more: remove them sooner with --grace",
+			len(b), len(r.Retired))
+	}
 	return append(b, '\n'), err
 }
 
@@ -100,8 +113,8 @@ func (r *Record) check() error {
 	if r.At.IsZero() || r.Identity.BaseURL == "" || len(r.Heads) == 0 {
 		return errors.New("it is incomplete")
 	}
-	if r.At.Year() > lastYear {
-		return fmt.Errorf("its time is in the year %d, which leaves none for a later publication", r.At.Year())
+	if !leavesRoom(r.At) {
+		return fmt.Errorf("its time is in the year %d, %w", r.At.Year(), errNoRoom)
 	}
 	if r.Packages != nil && r.Packages.Size <= 0 {
 		return fmt.Errorf("its packages have a size of %d bytes", r.Packages.Size)
@@ -119,10 +132,18 @@ func (r *Record) check() error {
 	return nil
 }
 
+// maxRecord is how long a record may be, in bytes: it names some hundred thousand
+// retired bodies.
+const maxRecord = 64 << 20
+
+func readRecord(files fs.FS, l layout.Layout) ([]byte, error) {
+	return readAtMost(files, l.Record().Path, maxRecord)
+}
+
 // ReadRecord reads the record of a publication in the layout's folder, whatever
 // else its identity is. It returns nil where there is none.
 func ReadRecord(files fs.FS, l layout.Layout) (*Record, error) {
-	b, err := readAll(files, l.Record().Path)
+	b, err := readRecord(files, l)
 	if isMissing(err) {
 		return nil, nil
 	}

@@ -18,7 +18,7 @@ import (
 // readResourceList reads the head of the Resource List, or the whole Index.
 func (s *Snapshot) readResourceList() error {
 	ref := s.layout.ResourceList()
-	f, err := s.files.Open(ref.Path)
+	f, err := open(s.files, ref.Path)
 	if err != nil {
 		return damaged(ref.Path, err)
 	}
@@ -113,7 +113,7 @@ func (s *Snapshot) Resources(ctx context.Context) iter.Seq2[*Previous, error] {
 // part yields the entries of one part, of which last is the URI before.
 func (s *Snapshot) part(i int, last *string, at *packager, yield func(*Previous, error) bool) (more bool, err error) {
 	part := &s.Parts[i]
-	f, err := s.files.Open(part.Path)
+	f, err := open(s.files, part.Path)
 	if err != nil {
 		return false, err
 	}
@@ -133,10 +133,10 @@ func (s *Snapshot) part(i int, last *string, at *packager, yield func(*Previous,
 			return false, err
 		}
 		if e.Loc <= *last {
-			return false, fmt.Errorf("%q does not come after %q in the order of bytes", e.Loc, *last)
+			return false, fmt.Errorf("%s does not come after %s in the order of bytes", quotedURI(e.Loc), quotedURI(*last))
 		}
 		if !strings.HasPrefix(e.Loc, s.layout.BaseURL) {
-			return false, otherIdentity("lists %q, which is not below the base URL %q", e.Loc, s.layout.BaseURL)
+			return false, otherIdentity("lists %s, which is not below the base URL %q", quotedURI(e.Loc), s.layout.BaseURL)
 		}
 		*last = e.Loc
 		p.Entry, p.Position = *e, d.Position()
@@ -187,7 +187,7 @@ func (s *summer) Read(p []byte) (int, error) {
 
 // Section returns bytes of a document of the publication, from start to end.
 func (s *Snapshot) Section(path string, start, end int64) (io.ReadCloser, error) {
-	f, err := s.files.Open(path)
+	f, err := open(s.files, path)
 	if err != nil {
 		return nil, damaged(path, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -39,7 +40,7 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("the previous publication is partly uploaded, stale, or not written by Wellspring: %s: %v", e.Path, e.Err)
+	return fmt.Sprintf("the previous publication is partly uploaded, stale, or not written by Wellspring: %s: %v", quoted(e.Path), e.Err)
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }
@@ -57,7 +58,7 @@ func damaged(path string, err error) error {
 	}
 	for _, passing := range [...]error{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOSPC, syscall.EACCES} {
 		if errors.Is(err, passing) { // which says nothing of what is published
-			return fmt.Errorf("reading the previous publication: %s: %w", path, err)
+			return fmt.Errorf("reading the previous publication: %s: %w", quoted(path), err)
 		}
 	}
 	return &DamagedError{Path: path, Err: err}
@@ -125,8 +126,11 @@ func Open(files fs.FS, l layout.Layout) (*Snapshot, error) {
 		if err := s.checkLead(); err != nil {
 			return nil, err
 		}
-	} else if s.Record.At.After(s.Last) {
-		s.Last = s.Record.At
+	} else {
+		s.later(s.Record.At)
+	}
+	if !leavesRoom(s.Last) {
+		return nil, damaged(l.ResourceList().Path, fmt.Errorf("it, or a document beside it, is of the year %d, %w", s.Last.Year(), errNoRoom))
 	}
 	return s, nil
 }
@@ -161,26 +165,58 @@ func (s *Snapshot) find() error {
 
 func (s *Snapshot) findSourceDescription() error {
 	l := s.layout
-	if info, err := fs.Stat(s.files, l.SourceDescription().Path); err == nil && !info.Mode().IsRegular() {
+	if _, err := stat(s.files, l.SourceDescription().Path); errors.Is(err, errNotRegular) {
 		return fs.ErrNotExist
 	}
 	_, entries, err := s.read(l.SourceDescription(), resourcesync.Description)
 	if err != nil {
 		return err
 	}
-	var others []string
 	for i := range entries {
 		if entries[i].Loc == l.CapabilityList().URI {
 			return nil
 		}
-		others = append(others, entries[i].Loc)
 	}
-	return otherIdentity("has the Capability List %q, not %q", strings.Join(others, " "), l.CapabilityList().URI)
+	return otherIdentity("has the Capability List %s, not %q", someOf(entries), l.CapabilityList().URI)
+}
+
+// someOf names the first entries of a document, for messages.
+func someOf(entries []resourcesync.Entry) string {
+	const most = 3
+	var names []string
+	for i := range entries[:min(len(entries), most)] {
+		names = append(names, quotedURI(entries[i].Loc))
+	}
+	text := strings.Join(names, ", ")
+	switch more := len(entries) - most; {
+	case len(entries) == 0:
+		return "nowhere"
+	case more > 0:
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// quotedURI returns a URI for messages, without its middle if it is long.
+func quotedURI(uri string) string {
+	const first, last = 100, 50
+	if len(uri) <= first+last+len("…") {
+		return strconv.Quote(uri)
+	}
+	return strconv.Quote(uri[:first] + "…" + uri[len(uri)-last:])
+}
+
+// quoted returns a path for messages, in quotes if it does not print as it is.
+func quoted(path string) string {
+	if q := strconv.Quote(path); q != `"`+path+`"` {
+		return q
+	}
+	return path
 }
 
 func (s *Snapshot) readRecord() error {
 	l := s.layout
-	b, err := readAll(s.files, l.Record().Path)
+	b, err := readRecord(s.files, l)
 	if err != nil && !isMissing(err) {
 		return damaged(l.Record().Path, err)
 	}
@@ -262,13 +298,13 @@ func LastOf(files fs.FS, l layout.Layout) time.Time {
 		s.later(r.At)
 	}
 	for _, ref := range [...]layout.Ref{l.ResourceList(), l.ChangeList()} {
-		f, err := files.Open(ref.Path)
+		f, err := open(files, ref.Path)
 		if err != nil {
 			continue
 		}
 		if doc, err := resourcesync.NewDecoder(f, resourcesync.Limits{}).Document(); err == nil {
 			for _, t := range [...]time.Time{doc.Metadata.At, doc.Metadata.From} {
-				if t.Year() <= lastYear {
+				if leavesRoom(t) {
 					s.later(t)
 				}
 			}
@@ -280,7 +316,7 @@ func LastOf(files fs.FS, l layout.Layout) time.Time {
 
 // Changed reports whether another record is there than the one that was read.
 func (s *Snapshot) Changed() (bool, error) {
-	b, err := readAll(s.files, s.layout.Record().Path)
+	b, err := readRecord(s.files, s.layout)
 	if isMissing(err) {
 		return s.record != nil, nil
 	}
@@ -305,7 +341,7 @@ func (s *Snapshot) Bodies() []string {
 }
 
 func digest(files fs.FS, path string) (length int64, hexDigest string, err error) {
-	f, err := files.Open(path)
+	f, err := open(files, path)
 	if err != nil {
 		return 0, "", err
 	}
@@ -317,24 +353,9 @@ func digest(files fs.FS, path string) (length int64, hexDigest string, err error
 	return length, hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// readAll reads a small file whole.
-func readAll(files fs.FS, path string) ([]byte, error) {
-	f, err := files.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	const most = 256 << 20 // a record of more than a million retired bodies
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && len(b) > most {
-		err = errors.New("the file is too long")
-	}
-	return b, err
-}
-
 // read reads a whole document, which has to be of a capability.
 func (s *Snapshot) read(ref layout.Ref, want resourcesync.Capability) (*resourcesync.Document, []resourcesync.Entry, error) {
-	f, err := s.files.Open(ref.Path)
+	f, err := open(s.files, ref.Path)
 	if err != nil {
 		return nil, nil, err
 	}

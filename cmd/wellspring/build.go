@@ -164,10 +164,10 @@ func (f *sourceFlags) setReading(o *generator.Options) (err error) {
 		// A machine without a cache directory does without.
 		o.Cache, _ = generator.CacheFile(o.Source, o.Identity.BaseURL)
 	default:
-		if err := generator.CheckCache(f.cache); err != nil {
+		o.Cache = f.cache
+		if err := generator.CheckCache(*o); err != nil {
 			return fmt.Errorf("--cache: %w", err)
 		}
-		o.Cache = f.cache
 	}
 	return nil
 }
