@@ -93,7 +93,7 @@ func (n *oddNames) pair(a, b string) {
 		return
 	}
 	format := "%q and %q"
-	if strings.ToLower(a) != strings.ToLower(b) { // they look alike, and only escapes tell them apart
+	if !strings.EqualFold(a, b) { // they look alike, and only escapes tell them apart
 		format = "%+q and %+q"
 	}
 	n.twins = append(n.twins, fmt.Sprintf(format, a, b))
