@@ -340,7 +340,7 @@ func (r *run) heads() ([]snapshot.Head, error) {
 // and plans to remove those that were kept for long enough.
 func (r *run) retire(at time.Time) []snapshot.Retired {
 	needed, obsolete := r.stage.paths(), r.obsolete()
-	r.addReused(needed, obsolete)
+	r.addNamed(needed)
 	var kept []snapshot.Retired
 	for _, b := range r.prev.retired {
 		switch {
@@ -358,27 +358,21 @@ func (r *run) retire(at time.Time) []snapshot.Retired {
 			r.report.Swept++
 		}
 	}
+	written := r.stage.paths()
 	for _, path := range obsolete {
-		if !needed[path] {
+		if !written[path] {
 			kept = append(kept, snapshot.Retired{Path: path, Since: at})
 		}
 	}
 	return kept
 }
 
-// addReused adds the bodies of the last publication that are named again: a
-// record that calls one of them retired is wrong.
-func (r *run) addReused(needed map[string]bool, obsolete []string) {
-	s := r.prev.snapshot
-	if s == nil {
-		return
-	}
-	gone := map[string]bool{}
-	for _, path := range obsolete {
-		gone[path] = true
-	}
-	for _, path := range s.Bodies() {
-		if !gone[path] {
+// addNamed adds the bodies that the last publication names, as it may be a
+// record's error to call one of them retired: those that are obsolete now have
+// only been so since this run.
+func (r *run) addNamed(needed map[string]bool) {
+	if s := r.prev.snapshot; s != nil {
+		for _, path := range s.Bodies() {
 			needed[path] = true
 		}
 	}

@@ -433,8 +433,8 @@ func TestReasonsAreGiven(t *testing.T) {
 	}
 }
 
-// TestRetiredButNamed has a record that calls a part retired which the Index
-// names: it is not removed.
+// TestRetiredButNamed has a record that calls parts retired which the Index
+// names: they are not removed before they are retired in truth.
 func TestRetiredButNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir()).seed(40)
@@ -448,8 +448,12 @@ func TestRetiredButNamed(t *testing.T) {
 			parts = append(parts, name)
 		}
 	}
+	var retired []string
+	for _, path := range parts {
+		retired = append(retired, fmt.Sprintf(`{"path": %q, "since": "2020-01-01T00:00:00Z"}`, path))
+	}
 	record := strings.Replace(files["resourcesync/publication.json"], `"heads":`,
-		fmt.Sprintf(`"retired": [{"path": %q, "since": "2020-01-01T00:00:00Z"}], "heads":`, parts[0]), 1)
+		`"retired": [`+strings.Join(retired, ",")+`], "heads":`, 1)
 	if err := os.WriteFile(filepath.Join(w.out, "resourcesync", "publication.json"), []byte(record), 0o644); err != nil {
 		t.Fatal(err)
 	}
