@@ -338,13 +338,17 @@ func (r *run) heads() ([]snapshot.Head, error) {
 
 // retire returns the bodies that are kept although nothing names them any more,
 // and plans to remove those that were kept for long enough.
-func (r *run) retire(at time.Time) []snapshot.Retired {
-	needed, obsolete := r.stage.paths(), r.obsolete()
-	r.addNamed(needed)
-	var kept []snapshot.Retired
+func (r *run) retire(at time.Time) (kept []snapshot.Retired) {
+	written, obsolete := r.stage.paths(), r.obsolete()
+	for _, path := range obsolete {
+		if !written[path] {
+			kept = append(kept, snapshot.Retired{Path: path, Since: at})
+		}
+	}
+	named := r.named()
 	for _, b := range r.prev.retired {
 		switch {
-		case needed[b.Path]:
+		case written[b.Path] || named[b.Path]:
 		case at.Sub(b.Since) >= r.o.Grace:
 			r.tx.Remove(b.Path)
 			r.report.Swept++
@@ -353,29 +357,25 @@ func (r *run) retire(at time.Time) []snapshot.Retired {
 		}
 	}
 	for _, path := range append(r.prev.remove, r.endedDumps()...) {
-		if !needed[path] {
+		if !written[path] && !named[path] {
 			r.tx.Remove(path)
 			r.report.Swept++
-		}
-	}
-	written := r.stage.paths()
-	for _, path := range obsolete {
-		if !written[path] {
-			kept = append(kept, snapshot.Retired{Path: path, Since: at})
 		}
 	}
 	return kept
 }
 
-// addNamed adds the bodies that the last publication names, as it may be a
-// record's error to call one of them retired: those that are obsolete now have
-// only been so since this run.
-func (r *run) addNamed(needed map[string]bool) {
+// named returns the bodies that the last publication names. A record that calls
+// one of them retired is wrong: they have only been so since this run, if they
+// are.
+func (r *run) named() map[string]bool {
+	named := map[string]bool{}
 	if s := r.prev.snapshot; s != nil {
 		for _, path := range s.Bodies() {
-			needed[path] = true
+			named[path] = true
 		}
 	}
+	return named
 }
 
 // obsolete returns the bodies of the last publication that this one does not
