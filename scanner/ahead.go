@@ -12,6 +12,7 @@ import (
 type opened struct {
 	place
 	dir      Dir // nil if it could not be opened
+	inode    uint64
 	list     *listing
 	ahead    *lookout
 	vanished bool
@@ -31,16 +32,22 @@ func (w *walker) open(parent *opened, e *entry) *opened {
 	name := parent.list.name(e)
 	o := &opened{place: place{
 		path:     parent.path + name + "/",
-		real:     parent.real + name + "/",
 		uri:      parent.uri + parent.list.key(e),
 		links:    parent.links,
 		included: e.included,
 		up:       &parent.place,
 	}}
+	if o.real = o.path; parent.real != parent.path {
+		o.real = parent.real + name + "/"
+	}
+	if len(o.uri) > maxURI {
+		o.err = errLongURI(parent.path + name)
+		return o
+	}
 	if e.link != "" {
 		o.real = e.link + "/"
 		if o.links++; o.links > maxLinkDepth {
-			o.err = fmt.Errorf("%q is reached through more than %d symbolic links", parent.path+name, maxLinkDepth)
+			o.err = fmt.Errorf("%s is reached through more than %d symbolic links", quote(parent.path+name), maxLinkDepth)
 			return o
 		}
 		o.dir, o.err = w.tree.OpenDir(e.link)
@@ -49,18 +56,29 @@ func (w *walker) open(parent *opened, e *entry) *opened {
 	}
 	switch {
 	case errors.Is(o.err, fs.ErrNotExist):
-		o.vanished = true
+		o.vanished, o.dir, o.err = true, nil, nil
 	case o.err != nil:
-		o.dir, o.err = nil, fmt.Errorf("opening the directory %q: %w", parent.path+name, cause(o.err))
+		o.dir, o.err = nil, fmt.Errorf("opening %s: %w", &o.place, cause(o.err))
 	default:
 		w.fill(o)
+	}
+	if errors.Is(o.err, fs.ErrNotExist) { // removed since it was opened
+		o.vanished, o.err = true, nil
 	}
 	return o
 }
 
 // fill lists an open directory and begins to look at its files.
 func (w *walker) fill(o *opened) {
-	if o.list, o.err = w.list(o.dir, &o.place); o.err == nil && !w.o.NamesOnly {
+	info, err := o.dir.Info()
+	if err != nil {
+		o.err = fmt.Errorf("looking at %s: %w", &o.place, cause(err))
+		return
+	}
+	if info != nil {
+		o.inode = StatOf(info).Inode
+	}
+	if o.list, o.err = w.list(o.dir, &o.place, info); o.err == nil && !w.o.NamesOnly {
 		o.ahead = newLookout(w.ctx, o.dir, o.list)
 	}
 }

@@ -96,6 +96,8 @@ func (t *fakeTree) Resolve(p string) (string, error) {
 	return real, nil
 }
 
+func (t *fakeTree) IsMoved() bool { return t.fail["moved"] != nil }
+
 type fakeDir struct {
 	tree *fakeTree
 	path string
@@ -125,16 +127,24 @@ func (d *fakeDir) Close() error {
 	return nil
 }
 
-// hookTree calls a function when a directory has been listed, before anything
-// else is done with what is in it.
+// hookTree calls functions when a directory has been opened, if there is one for
+// that, and when it has been listed, before anything else is done with it.
 type hookTree struct {
 	scanner.Tree
 	listed func(dir string)
+	opened func(dir string)
+}
+
+func (t hookTree) open(d scanner.Dir, p string, err error) (scanner.Dir, error) {
+	if t.opened != nil {
+		t.opened(p)
+	}
+	return hookDir{d, p, t}, err
 }
 
 func (t hookTree) OpenDir(p string) (scanner.Dir, error) {
 	d, err := t.Tree.OpenDir(p)
-	return hookDir{d, p, t}, err
+	return t.open(d, p, err)
 }
 
 type hookDir struct {
@@ -151,7 +161,7 @@ func (d hookDir) Entries(fn func(string, fs.FileMode) error) error {
 
 func (d hookDir) OpenDir(name string) (scanner.Dir, error) {
 	sub, err := d.Dir.OpenDir(name)
-	return hookDir{sub, path.Join(d.path, name), d.tree}, err
+	return d.tree.open(sub, path.Join(d.path, name), err)
 }
 
 // result is what a scan yields.

@@ -41,13 +41,9 @@ func (l *listing) keyBytes(e *entry) []byte  { return l.text[e.keyStart:][:e.key
 func (l *listing) sameKey(a, b *entry) bool { return bytes.Equal(l.keyBytes(a), l.keyBytes(b)) }
 
 // list reads a directory, decides what belongs to the source, and sorts it.
-func (w *walker) list(d Dir, p *place) (*listing, error) {
-	l := &listing{}
-	own, err := w.own(d, p)
-	if err != nil {
-		return nil, err
-	}
-	err = d.Entries(func(name string, mode fs.FileMode) error {
+func (w *walker) list(d Dir, p *place, info fs.FileInfo) (*listing, error) {
+	l, own := &listing{}, w.own(info)
+	err := d.Entries(func(name string, mode fs.FileMode) error {
 		if w.ctx.Err() != nil {
 			return context.Cause(w.ctx)
 		}
@@ -134,33 +130,21 @@ func (w *walker) decide(p *place, l *listing, own func(string) Reason, name stri
 
 func (l *listing) leave(path string, why Reason) { l.left = append(l.left, leftOut{path, why}) }
 
-// own returns a function that says which entries of this directory are
+// own returns a function that says which entries of a directory are
 // Wellspring's.
-func (w *walker) own(d Dir, p *place) (func(name string) Reason, error) {
-	none := func(string) Reason { return "" }
-	if len(w.o.Own) == 0 {
-		return none, nil
-	}
-	info, err := d.Info()
-	if err != nil {
-		return nil, fmt.Errorf("looking at %s: %w", p, cause(err))
-	}
+func (w *walker) own(dir fs.FileInfo) func(name string) Reason {
 	var here []*Own
 	for i := range w.o.Own {
-		if sameFile(info, w.o.Own[i].Dir) {
+		if sameFile(dir, w.o.Own[i].Dir) {
 			here = append(here, &w.o.Own[i])
 		}
 	}
-	if here == nil {
-		return none, nil
-	}
-	return func(name string) Reason {
-		var why Reason
+	return func(name string) (why Reason) {
 		for _, o := range here {
 			if r := o.why(name); why == "" || r == Published {
 				why = r
 			}
 		}
 		return why
-	}, nil
+	}
 }

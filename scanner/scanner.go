@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -89,6 +90,11 @@ const (
 	maxLinked    = 1_000_000
 )
 
+// maxURI is the length of the longest URI in bytes: what the longest path of
+// most systems, 4,096 bytes, comes to when every byte is escaped. With each of
+// its bytes escaped once more for XML, it is within what readers take.
+const maxURI = 12 << 10
+
 // Scan yields the files of a tree in the byte order of their URIs. It holds two
 // directories of each level in memory. The first error is yielded last: a tree is
 // listed whole or not at all, since what is missing would count as deleted.
@@ -109,6 +115,9 @@ func Scan(ctx context.Context, tree Tree, o Options) iter.Seq2[*File, error] {
 			return
 		}
 		err = w.directory(root, place{uri: o.Prefix})
+		if err == nil && tree.IsMoved() {
+			err = errors.New("the source was moved or replaced while it was listed: run again")
+		}
 		if err != nil && err != errStopped {
 			yield(nil, err)
 		}
@@ -150,7 +159,7 @@ func (p *place) String() string {
 	if p.path == "" {
 		return "the source"
 	}
-	return fmt.Sprintf("the directory %q", strings.TrimSuffix(p.path, "/"))
+	return "the directory " + quote(strings.TrimSuffix(p.path, "/"))
 }
 
 // directory lists one directory and what is below it, and closes it.
@@ -186,17 +195,20 @@ func (w *walker) entry(o *opened, s *siblings, i int) error {
 	p, list, e := &o.place, o.list, &o.list.entries[i]
 	if p.links > 0 || e.link != "" {
 		if w.linked++; w.linked > maxLinked {
-			return fmt.Errorf("%q: more than %d files are reached through symbolic links", p.path+list.name(e), maxLinked)
+			return fmt.Errorf("%s: more than %d files are reached through symbolic links", quote(p.path+list.name(e)), maxLinked)
 		}
 	}
 	if e.dir {
-		return w.subdirectory(s.take(i))
+		return w.subdirectory(o, e, s.take(i))
 	}
 	if i > 0 && list.sameKey(e, &list.entries[i-1]) {
-		return fmt.Errorf("%q and %q would have the same URI %s%s",
-			p.path+list.name(&list.entries[i-1]), p.path+list.name(e), p.uri, list.key(e))
+		return fmt.Errorf("%s and %s would have the same URI %s%s",
+			quote(p.path+list.name(&list.entries[i-1])), quote(p.path+list.name(e)), p.uri, list.key(e))
 	}
 	f := w.file(p, list, e)
+	if len(f.URI) > maxURI {
+		return errLongURI(f.Path)
+	}
 	var err error
 	f.Stat, err = w.stat(o, f.Path[len(p.path):], i)
 	switch {
@@ -204,9 +216,9 @@ func (w *walker) entry(o *opened, s *siblings, i int) error {
 		w.o.LeftOut(f.Path, Vanished)
 		return nil
 	case err != nil:
-		return fmt.Errorf("looking at %q: %w", f.Path, cause(err))
+		return fmt.Errorf("looking at %s: %w", quote(f.Path), cause(err))
 	case !f.Mode.IsRegular():
-		return fmt.Errorf("%q changed into something else while the source was listed", f.Path)
+		return fmt.Errorf("%s changed into something else while the source was listed", quote(f.Path))
 	}
 	if !w.yield(f, nil) {
 		return errStopped
@@ -214,25 +226,69 @@ func (w *walker) entry(o *opened, s *siblings, i int) error {
 	return nil
 }
 
-func (w *walker) stat(o *opened, name string, i int) (Stat, error) {
+func (w *walker) stat(o *opened, name string, i int) (st Stat, err error) {
 	switch e := &o.list.entries[i]; {
 	case w.o.NamesOnly:
 		return Stat{}, nil
 	case e.link != "":
 		return w.tree.Lstat(e.link)
 	case o.ahead != nil:
-		return o.ahead.at(w.ctx, i)
+		st, err = o.ahead.at(w.ctx, i)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return st, err
+		} // and it may be there again
 	}
 	return o.dir.Lstat(name)
 }
 
 // subdirectory walks what was opened, unless it has vanished.
-func (w *walker) subdirectory(o *opened) error {
+func (w *walker) subdirectory(parent *opened, e *entry, o *opened) error {
+	if !o.vanished {
+		if err := w.walk(o); err != nil {
+			return err
+		}
+	}
+	if w.isReplaced(parent, e, o) {
+		return fmt.Errorf("%s was replaced while the source was listed: run again", &o.place)
+	}
 	if o.vanished {
 		w.o.LeftOut(strings.TrimSuffix(o.path, "/"), Vanished)
-		return nil
 	}
-	return w.walk(o)
+	return nil
+}
+
+// isReplaced reports whether another directory has taken the name of one that
+// was listed. What was missing from the old one, which may be being removed,
+// says nothing of the new one.
+func (w *walker) isReplaced(parent *opened, e *entry, o *opened) bool {
+	if w.o.NamesOnly {
+		return false
+	}
+	st, err := Stat{}, error(nil)
+	if e.link == "" {
+		st, err = parent.dir.Lstat(parent.list.name(e))
+	} else {
+		var real string
+		if real, err = w.tree.Resolve(parent.path + parent.list.name(e)); err == nil && real != e.link {
+			return true
+		}
+		st, err = w.tree.Lstat(e.link)
+	}
+	return err == nil && (o.vanished || st.Inode != o.inode)
+}
+
+// errLongURI is the error for what has a URI that nobody can use.
+func errLongURI(path string) error {
+	return fmt.Errorf("%s has a URI of more than %d bytes: leave it out with --exclude", quote(path), maxURI)
+}
+
+// quote puts a path into a message, without the middle of a very long one.
+func quote(path string) string {
+	const most, end = 300, 100
+	if len(path) > most {
+		return strconv.Quote(path[:end]) + "…" + strconv.Quote(path[len(path)-end:])
+	}
+	return strconv.Quote(path)
 }
 
 // file makes the strings of a File, many of which share one piece of memory.
@@ -276,28 +332,28 @@ func (w *walker) follow(p *place, path string) (real string, st Stat, why Reason
 	}
 	real, err = w.tree.Resolve(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
 		return "", Stat{}, DanglingLink, nil
 	case errors.Is(err, ErrOutside):
 		return "", Stat{}, OutsideLink, nil
 	case errors.Is(err, errLoop):
 		return "", Stat{}, LoopLink, nil
 	case err != nil:
-		return "", Stat{}, "", fmt.Errorf("following the link %q: %w", path, cause(err))
+		return "", Stat{}, "", fmt.Errorf("following the link %s: %w", quote(path), cause(err))
 	}
 	st, err = w.tree.Lstat(real)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", Stat{}, DanglingLink, nil
 	}
 	if err != nil {
-		return "", Stat{}, "", fmt.Errorf("following the link %q: %w", path, cause(err))
+		return "", Stat{}, "", fmt.Errorf("following the link %s: %w", quote(path), cause(err))
 	}
 	if st.Mode.IsDir() && p.isBelow(real) {
 		return "", Stat{}, LoopLink, nil
 	}
 	published, err := w.published(real)
 	if err != nil {
-		return "", Stat{}, "", fmt.Errorf("following the link %q: %w", path, cause(err))
+		return "", Stat{}, "", fmt.Errorf("following the link %s: %w", quote(path), cause(err))
 	}
 	if published {
 		return "", Stat{}, Published, nil
@@ -317,10 +373,13 @@ func (w *walker) published(real string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		why, err := w.own(d, &place{path: dir})
+		info, err := d.Info()
 		d.Close()
-		if err != nil || why(name) != "" {
-			return err == nil, err
+		if err != nil {
+			return false, err
+		}
+		if w.own(info)(name) != "" {
+			return true, nil
 		}
 		dir, rest = dir+name+"/", below
 	}

@@ -237,6 +237,7 @@ func TestScanVanished(t *testing.T) {
 			t.Parallel()
 			tree := newFakeTree("a", "d/e/f", "d/f", "z")
 			tree.fail[test.fail] = gone
+			tree.fail[strings.Replace(test.fail, "open", "stat", 1)] = gone
 			got := scan(t, tree, scanner.Options{})
 			if got.err != nil || !slices.Equal(got.paths(), test.paths) || !maps.Equal(got.leftOut, test.left) {
 				t.Errorf("got %q, left out %v, %v; want %q, %v", got.paths(), got.leftOut, got.err, test.paths, test.left)
@@ -383,7 +384,7 @@ func TestScanChangedKind(t *testing.T) {
 	tree := newFakeTree("a", "b", "c")
 	swap := func(mode fs.FileMode) scanner.Tree {
 		tree := newFakeTree("a", "b", "c")
-		return hookTree{tree, func(string) { tree.dirs["."][1].mode = mode }}
+		return hookTree{Tree: tree, listed: func(string) { tree.dirs["."][1].mode = mode }}
 	}
 	for name, mode := range map[string]fs.FileMode{
 		"link": fs.ModeSymlink, "folder": fs.ModeDir, "pipe": fs.ModeNamedPipe, "device": fs.ModeDevice,
@@ -535,6 +536,29 @@ func TestLargeDirectory(t *testing.T) {
 		cancel()
 		if seen != n/2 {
 			t.Errorf("%d files: %d were seen after the context had ended", n, seen-n/2)
+		}
+	}
+}
+
+// A URI that no reader takes stops the run, as does a directory that only such
+// URIs can be below.
+func TestLongURIs(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 125) + "/" // 750 bytes when they are escaped
+	fits := strings.Repeat(long, 16)
+	l := newLayout(t, layout.PlainURIs)
+	for _, test := range []struct {
+		path string
+		want []string
+	}{
+		{path: fits + "f"},
+		{path: fits + strings.Repeat("é", 50), want: []string{"12288 bytes", "--exclude", `"…"`}},
+		{path: fits + long + "f", want: []string{"12288 bytes", "--exclude", `"…"`}},
+	} {
+		got := scan(t, newFakeTree(test.path), scanner.Options{Prefix: l.BaseURL, Key: l.AppendKey})
+		checkError(t, got.err, test.want)
+		if got.err != nil && len(got.err.Error()) > 500 {
+			t.Errorf("a message of %d bytes", len(got.err.Error()))
 		}
 	}
 }

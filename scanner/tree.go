@@ -18,6 +18,9 @@ type Tree interface {
 	// Resolve returns the path that a symbolic link leads to, free of links
 	// itself, or ErrOutside if that is not in the tree.
 	Resolve(path string) (string, error)
+	// IsMoved reports whether the tree's name is gone or leads to another
+	// directory now.
+	IsMoved() bool
 }
 
 // Dir is an open directory.
@@ -63,16 +66,42 @@ func (t *osTree) Lstat(path string) (Stat, error) { return lstat(t.root, path) }
 func (t *osTree) Resolve(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(filepath.Join(t.real, filepath.FromSlash(path)))
 	if err != nil {
-		if strings.Contains(err.Error(), "too many links") {
-			return "", errLoop
-		}
-		return "", err
+		return "", t.unresolved(err)
 	}
-	relative, err := filepath.Rel(t.real, real)
-	if err != nil || !filepath.IsLocal(relative) {
+	relative, ok := t.relative(real)
+	if !ok {
 		return "", ErrOutside
 	}
-	return filepath.ToSlash(relative), nil
+	return relative, nil
+}
+
+// unresolved says why a link leads nowhere.
+func (t *osTree) unresolved(err error) error {
+	var p *fs.PathError
+	switch {
+	case strings.Contains(err.Error(), "too many links"):
+		return errLoop
+	case errors.Is(err, fs.ErrPermission) && errors.As(err, &p):
+		if _, inside := t.relative(p.Path); !inside {
+			return ErrOutside
+		}
+	}
+	return err
+}
+
+// relative returns the slash path of a file in the tree.
+func (t *osTree) relative(real string) (string, bool) {
+	relative, err := filepath.Rel(t.real, real)
+	return filepath.ToSlash(relative), err == nil && filepath.IsLocal(relative)
+}
+
+func (t *osTree) IsMoved() bool {
+	now, err := os.Stat(t.real)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	opened, err := t.root.Stat(".")
+	return err == nil && !os.SameFile(now, opened)
 }
 
 func lstat(root *os.Root, path string) (Stat, error) {
@@ -108,6 +137,8 @@ func (t fsTree) Lstat(path string) (Stat, error) {
 func (t fsTree) Resolve(path string) (string, error) {
 	return "", fmt.Errorf("%s: %w", path, errors.ErrUnsupported)
 }
+
+func (t fsTree) IsMoved() bool { return false }
 
 type fsDir struct{ fsTree }
 

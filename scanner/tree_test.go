@@ -397,7 +397,7 @@ func TestVanishedFiles(t *testing.T) {
 	t.Parallel()
 	source := build(t, "a", "b", "d/e", "f/g/h", "f/i", "l -> b", "m -> f", "z")
 	removed := false
-	tree := hookTree{open(t, source), func(dir string) {
+	tree := hookTree{Tree: open(t, source), listed: func(dir string) {
 		if dir != "." || removed {
 			return
 		}
@@ -427,7 +427,7 @@ func TestReplacedWhileListed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			source := build(t, "a", test.old, "c")
-			got := scan(t, hookTree{open(t, source), func(string) {
+			got := scan(t, hookTree{Tree: open(t, source), listed: func(string) {
 				if err := os.RemoveAll(filepath.Join(source, "b")); err != nil {
 					t.Error(err)
 				}

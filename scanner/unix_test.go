@@ -104,6 +104,89 @@ func TestListingBreaksOff(t *testing.T) {
 	}
 }
 
+// Directories are swapped for others while they are listed: what is missing from
+// the old ones says nothing of the new ones.
+func TestDirectoriesAreReplaced(t *testing.T) {
+	t.Parallel()
+	swap := func(t *testing.T, source, name string) {
+		t.Helper()
+		old := filepath.Join(source, name)
+		if err := os.Rename(old, old+".old"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(old+".new", old); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(old + ".old"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct {
+		name string
+		when string // it has been listed, or opened if it begins with "open "
+		do   func(t *testing.T, source string)
+		want []string
+	}{
+		{"a folder by another", "d", func(t *testing.T, s string) { swap(t, s, "d") }, []string{`"d"`, "replaced", "run again"}},
+		{"before it is listed", "open d", func(t *testing.T, s string) { swap(t, s, "d") }, []string{`"d"`, "replaced", "run again"}},
+		{"before it is opened", ".", func(t *testing.T, s string) { swap(t, s, "d") }, nil},
+		{"the folder above", "d/e", func(t *testing.T, s string) { swap(t, s, "d") }, []string{`"d"`, "replaced", "run again"}},
+		{"a folder that a link leads to", "real", func(t *testing.T, s string) { swap(t, s, "real") }, []string{`"l"`, "replaced", "run again"}},
+		{"a link by another", "real", func(t *testing.T, s string) { // the way to switch to a new release
+			if err := os.Symlink("real.new", filepath.Join(s, "l2")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(filepath.Join(s, "l2"), filepath.Join(s, "l")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.RemoveAll(filepath.Join(s, "real")); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{`"l"`, "replaced", "run again"}},
+		{"the source", ".", func(t *testing.T, s string) { swap(t, filepath.Dir(s), "s") }, []string{"the source", "run again"}},
+		{"the source, by nothing", ".", func(t *testing.T, s string) {
+			if err := os.RemoveAll(s); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"the source", "run again"}},
+		{"removed as it is opened", "open d", func(t *testing.T, s string) {
+			if err := os.RemoveAll(filepath.Join(s, "d")); err != nil {
+				t.Fatal(err)
+			}
+		}, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			top := build(t, "s/a", "s/d/e/f", "s/d/g", "s/d.new/e/f", "s/d.new/g", "s/l -> real", "s/real/x", "s/real.new/x", "s/z", "s.new/a")
+			source := filepath.Join(top, "s")
+			done := false
+			at := func(now string) {
+				if now == test.when && !done {
+					done = true
+					test.do(t, source)
+				}
+			}
+			tree := hookTree{Tree: open(t, source), listed: at, opened: func(dir string) { at("open " + dir) }}
+			got := scan(t, tree, scanner.Options{})
+			if !done {
+				t.Fatal("nothing was done")
+			}
+			checkError(t, got.err, test.want)
+		})
+	}
+}
+
+// Some links cannot even be followed to their end.
+func TestLinksThatLeadNowhere(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("long/", 800) + strings.Repeat("n", 90)
+	source := build(t, "a", "l -> "+strings.Repeat("n", 300), "m -> "+long, "o -> a/b")
+	checkScan(t, scan(t, open(t, source), scanner.Options{}), []string{"a"}, map[string]scanner.Reason{
+		"l": scanner.DanglingLink, "m": scanner.DanglingLink, "o": scanner.DanglingLink,
+	})
+}
+
 func TestAwkwardNames(t *testing.T) {
 	t.Parallel()
 	names := []string{"a\nb", "a\tb", "\x01", "\x1b[2J", "\x7f", "d\r/ ", " ", "'", `"`, "<&>", "%2e%2e", "%", `a\b`, "C:", "-rf", "*", "日本"}
@@ -186,12 +269,14 @@ func TestNoPermission(t *testing.T) {
 		{name: "link into a closed folder", path: "d/e", mode: 0, rules: scanner.Rules{Exclude: globs(t, "d/")}, want: []string{`"x/l"`, "permission denied"}},
 		{name: "folder that is excluded", path: "d/e", mode: 0, rules: scanner.Rules{Exclude: globs(t, "/d/e", "l")}},
 		{name: "hidden folder", path: ".d", mode: 0},
+		{name: "link to a closed folder outside", path: "../closed", mode: 0},
 		{name: "unreadable file", path: "d/f", mode: 0}, // reading it fails, not listing it
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			source := build(t, "a", "d/e/f", "d/f", "empty/", ".d/a", "x/l -> ../d/e/f", "z")
+			top := build(t, "s/a", "s/d/e/f", "s/d/f", "s/empty/", "s/.d/a", "s/x/l -> ../d/e/f", "s/x/out -> ../../closed/f", "s/z", "closed/f")
+			source := filepath.Join(top, "s")
 			tree := open(t, source)
 			path := filepath.Join(source, filepath.FromSlash(test.path))
 			if err := os.Chmod(path, test.mode); err != nil {
