@@ -11,9 +11,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
@@ -64,8 +66,13 @@ func CacheFile(source, baseURL string) (string, error) {
 	return filepath.Join(dir, "wellspring", hex.EncodeToString(sum[:12])+".stat"), nil
 }
 
-// CheckCache returns an error if a cache would overwrite something else.
-func CheckCache(name string) error {
+// CheckCache returns an error if the cache would overwrite something else, or
+// lie among the documents of the publication.
+func (o *Options) CheckCache() error {
+	name := o.Cache
+	if o.isAmongDocuments(name) {
+		return fmt.Errorf("%s is in the publication's folder: choose another place", name)
+	}
 	info, err := os.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is there, and is no regular file", name)
@@ -84,6 +91,38 @@ func CheckCache(name string) error {
 		return err
 	}
 	return fmt.Errorf("%s is there, and is no stat cache", name)
+}
+
+// isAmongDocuments reports whether a file lies, or would lie, where only the
+// publication's documents do.
+func (o *Options) isAmongDocuments(name string) bool {
+	l, err := layout.New(o.Identity)
+	if err != nil {
+		return false // as will be said elsewhere
+	}
+	relative, err := filepath.Rel(realPath(o.Out), filepath.Join(realPath(filepath.Dir(name)), filepath.Base(name)))
+	if err != nil {
+		return false
+	}
+	relative = filepath.ToSlash(relative)
+	return layout.IsOwned(relative) || l.Folder != "." && strings.HasPrefix(relative, l.Folder+"/")
+}
+
+// realPath is the absolute path of a file without symbolic links, as far as it
+// is there.
+func realPath(name string) string {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	real, err := filepath.EvalSymlinks(name)
+	if err == nil {
+		return real
+	}
+	if name == filepath.Dir(name) {
+		return name
+	}
+	return filepath.Join(realPath(filepath.Dir(name)), filepath.Base(name))
 }
 
 // cacheReader goes through a cache in the order of URIs.
@@ -229,7 +268,10 @@ func createCache(name string) *cacheWriter {
 	if c.err = os.MkdirAll(filepath.Dir(name), 0o700); c.err != nil {
 		return c
 	}
-	if c.file, c.err = os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.tmp"); c.err != nil {
+	// The name is always the same, so that what a killed run left does not pile
+	// up. Should two runs meet there, the checksum tells.
+	os.Remove(name + ".tmp")
+	if c.file, c.err = os.OpenFile(name+".tmp", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); c.err != nil {
 		return c
 	}
 	c.w = bufio.NewWriterSize(c.file, 64<<10)

@@ -93,6 +93,7 @@ func (a *archive) OpenDir(path string) (scanner.Dir, error) {
 }
 func (a *archive) Lstat(string) (scanner.Stat, error) { return scanner.Stat{}, fs.ErrNotExist }
 func (a *archive) Resolve(string) (string, error)     { return "", errors.ErrUnsupported }
+func (a *archive) IsMoved() bool                      { return false }
 func (a *archive) isChanged(folder, file int) bool    { return folder < a.changed && file%a.every == 0 }
 func number(s string) int                             { n, _ := strconv.Atoi(s[1:]); return n }
 func (a *archive) content(folder, file int) (s string) {

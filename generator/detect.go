@@ -51,6 +51,9 @@ type finding struct {
 type detector struct {
 	o     *Options
 	at    time.Time // of this run, as far as is known by now
+	// latest is how late the time of this run may turn out to be, and unsettled
+	// the earliest modification of a file that would matter if it were later.
+	latest, unsettled time.Time
 	wall  func() time.Time
 	began time.Time // by the wall, less a second: older files are settled
 	last  time.Time // of the Resource List, or zero
@@ -186,11 +189,20 @@ func (d *detector) hasDigests(h resourcesync.Hash) bool {
 // clock that the quick check of the next run would trust a file which can still
 // be modified within the second that it will be published with.
 func (d *detector) aheadOfClock(modified time.Time) bool {
-	if !modified.Add(racy).Before(d.at) || modified.Before(d.began) {
+	if modified.Before(d.began) {
 		return false
 	}
 	wall := d.wall()
-	return !modified.After(wall) && modified.Truncate(time.Second).Add(time.Second).After(wall)
+	if modified.After(wall) || !modified.Truncate(time.Second).Add(time.Second).After(wall) {
+		return false
+	}
+	if modified.Add(racy).Before(d.latest) {
+		return true
+	}
+	if d.unsettled.IsZero() || modified.Before(d.unsettled) {
+		d.unsettled = modified
+	}
+	return false
 }
 
 // job is what the pool asks of each candidate.

@@ -268,7 +268,7 @@ func mustMarshal(d *resourcesync.Document, entries ...resourcesync.Entry) []byte
 // isPublished reports whether a document is there already. One that cannot be
 // read is not taken for another one, which would be published anew.
 func (r *run) isPublished(d description) (bool, error) {
-	b, err := fs.ReadFile(r.out, d.ref.Path)
+	b, err := snapshot.ReadFile(r.out, d.ref.Path)
 	if err == nil {
 		return bytes.Equal(b, d.content), nil
 	}

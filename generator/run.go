@@ -31,15 +31,20 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return &Report{}, err
 	}
-	began, distrusted := time.Now(), map[string]error{}
+	began, distrusted, chunks := time.Now(), map[string]error{}, 1
 	for {
-		r := &run{o: o, layout: l, began: time.Now(), distrusted: distrusted}
+		r := &run{o: o, layout: l, began: time.Now(), distrusted: distrusted, chunks: chunks}
 		r.report.LeftOut = map[scanner.Reason]int{}
 		r.report.SourceDescription = l.SourceDescription().URI
 		err = r.do(ctx)
 		r.report.Took = time.Since(began)
-		var lost *lostError
-		if !errors.As(err, &lost) || distrusted[lost.path] != nil {
+		if later, ok := errors.AsType[*laterError](err); ok && later.chunks > chunks {
+			o.Log.Info("beginning anew, since the time of the publication turned out to be ahead of the clock")
+			chunks = later.chunks
+			continue
+		}
+		lost, ok := errors.AsType[*lostError](err)
+		if !ok || distrusted[lost.path] != nil {
 			return &r.report, err
 		}
 		// What was in that package has to be read, and some of it has passed
@@ -64,6 +69,7 @@ type run struct {
 	// distrusted are packages of the last publication that turned out to be
 	// damaged.
 	distrusted map[string]error
+	chunks     int // of events that are to be expected, which each need a second
 
 	now     time.Time // when the run began, by its clock, in whole seconds
 	stage   *stage
@@ -244,7 +250,28 @@ func (r *run) survey(ctx context.Context) error {
 		r.warn("nearly all files that are new or changed were modified within two minutes, as after a checkout or a copy: their lastmod says no more than that")
 	}
 	r.dump.warn(r.warn)
-	return r.finish()
+	if err := r.finish(); err != nil {
+		return err
+	}
+	return r.checkTime(d)
+}
+
+// laterError says that a run has more chunks of events than it reckoned with, so
+// that the time of the publication is later, too.
+type laterError struct{ chunks int }
+
+func (e *laterError) Error() string { return "the publication's time is ahead of the clock" }
+
+// checkTime makes sure that the detector knew how late the publication's time
+// would be where that matters.
+func (r *run) checkTime(d *detector) error {
+	if r.o.DryRun || d.unsettled.IsZero() {
+		return nil
+	}
+	if chunks := len(r.events.chunks); d.unsettled.Add(racy).Before(r.at(chunks)) {
+		return &laterError{chunks}
+	}
+	return nil
 }
 
 // begin makes what gathers the findings.
@@ -290,7 +317,7 @@ func (r *run) finish() error {
 
 func (r *run) detector() *detector {
 	d := &detector{
-		o: &r.o, at: r.at(1), wall: time.Now, began: r.began.Add(-time.Second), next: r.now, cache: &cacheReader{},
+		o: &r.o, at: r.at(1), latest: r.at(r.chunks), wall: time.Now, began: r.began.Add(-time.Second), next: r.now, cache: &cacheReader{},
 		remember: func(*cached) {}, reserve: r.reserved(), tree: r.tree,
 		contents: r.newContents(), dumps: r.o.Dumps, first: r.prev.snapshot == nil,
 	}
@@ -432,11 +459,8 @@ func (r *run) ownCache() []scanner.Own {
 	if err != nil {
 		return nil
 	}
-	own := scanner.Own{Dir: info, Names: []string{filepath.Base(r.o.Cache)}}
-	if r.cache != nil && r.cache.file != nil {
-		own.Names = append(own.Names, filepath.Base(r.cache.file.Name()))
-	}
-	return []scanner.Own{own}
+	name := filepath.Base(r.o.Cache)
+	return []scanner.Own{{Dir: info, Names: []string{name, name + ".tmp"}}}
 }
 
 // keepCache makes the new cache the cache.

@@ -340,7 +340,7 @@ func TestAheadOfClock(t *testing.T) {
 		{"many builds, an older file", mustDate("2026-01-02T03:04:09Z"), wall.Add(-2 * time.Second), false},
 		{"a time given that is far ahead", mustDate("2030-01-01"), wall.Add(-time.Millisecond), true},
 	} {
-		d := &detector{at: tt.at, wall: func() time.Time { return wall }}
+		d := &detector{latest: tt.at, wall: func() time.Time { return wall }}
 		if got := d.aheadOfClock(tt.modified); got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
@@ -365,6 +365,37 @@ func TestClockAhead(t *testing.T) {
 	if report := w.build(); report.Updated != 1 {
 		t.Errorf("got %+v", report)
 	}
+}
+
+// TestManyChunksAtOnce has so many events, so soon after another run, that their
+// seconds reach beyond the clock.
+func TestManyChunksAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir()).seed(1)
+	w.options.Cache, w.options.limits = "", smallLists
+	w.now = time.Now()
+	w.build()
+	name := filepath.Join(w.source, "new-000")
+	for i := range 60 {
+		w.file(fmt.Sprintf("new-%03d", i), "one", longAgo)
+	}
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1020 * time.Millisecond))) // to have a second before us
+	if err := os.WriteFile(name, []byte("one"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w.now = time.Now()
+	if report := w.build(); report.Created != 60 || !report.At.After(time.Now().Add(2*time.Second)) {
+		t.Fatalf("got %+v", report)
+	}
+	if err := os.WriteFile(name, []byte("two"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1500 * time.Millisecond) // or it is read for being so new
+	w.now = time.Now()
+	if report := w.build(); report.Updated != 1 {
+		t.Errorf("got %+v", report)
+	}
+	read(t, w.out)
 }
 
 func TestDryRunSaysWhatHappens(t *testing.T) {

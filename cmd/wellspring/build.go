@@ -165,7 +165,7 @@ func (f *sourceFlags) setReading(o *generator.Options) (err error) {
 		o.Cache, _ = generator.CacheFile(o.Source, o.Identity.BaseURL)
 	default:
 		o.Cache = f.cache
-		if err := generator.CheckCache(f.cache); err != nil {
+		if err := o.CheckCache(); err != nil {
 			return fmt.Errorf("--cache: %w", err)
 		}
 	}
