@@ -49,15 +49,15 @@ type finding struct {
 
 // detector finds out what changed. Its methods are the steps of one stream.
 type detector struct {
-	o     *Options
-	at    time.Time // of this run, as far as is known by now
+	o  *Options
+	at time.Time // of this run, as far as is known by now
 	// latest is how late the time of this run may turn out to be, and unsettled
 	// the earliest modification of a file that would matter if it were later.
 	latest, unsettled time.Time
-	wall  func() time.Time
-	began time.Time // by the wall, less a second: older files are settled
-	last  time.Time // of the Resource List, or zero
-	cache *cacheReader
+	wall              func() time.Time
+	began             time.Time // by the wall, less a second: older files are settled
+	last              time.Time // of the Resource List, or zero
+	cache             *cacheReader
 	// remember is told of each file that the next run could not settle by its
 	// times, and what is known of it.
 	remember func(*cached)

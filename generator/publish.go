@@ -12,6 +12,7 @@ import (
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/publish"
 	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/scanner"
 	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
@@ -60,13 +61,26 @@ func (r *run) checkUnchanged() error {
 	return nil
 }
 
+// leavesFilesOut reports whether the source has anything but the publication.
+func (r *run) leavesFilesOut() bool {
+	for why, n := range r.report.LeftOut {
+		if n > 0 && why != scanner.Published {
+			return true
+		}
+	}
+	return false
+}
+
 // checkAmount guards against a source that is not there, or not all there.
 func (r *run) checkAmount() error {
 	found, gone := r.report.Resources, r.report.Deleted
 	if found == 0 && !r.o.AllowEmpty {
 		why := "the source has no files to publish"
+		if r.leavesFilesOut() {
+			why = "everything in the source is left out"
+		}
 		if gone > 0 {
-			why = fmt.Sprintf("the source is empty: all %d resources would be published as deleted", gone)
+			why += fmt.Sprintf(": all %d resources would be published as deleted", gone)
 		}
 		return &Refusal{Why: why, Flag: "--allow-empty"}
 	}

@@ -36,9 +36,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	c := &cli{stdout: stdout, stderr: stderr}
 	root := c.rootCommand()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	help := &output{w: stdout}
+	root.SetOut(help)
 	root.SetErr(stderr)
-	return c.finish(root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	if err == nil && help.err != nil {
+		err = &outputError{help.err}
+	}
+	return c.finish(err)
+}
+
+// output remembers the first error of a writer, for those who do not look.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.w.Write(b)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // signalError is the cause of a context that a signal ended.

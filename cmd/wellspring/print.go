@@ -54,11 +54,21 @@ func summary(o generator.Options, r *generator.Report) string {
 	case !r.Wrote:
 		line("Nothing to publish: the publication of %s is up to date.", resourcesync.FormatDateTime(r.At))
 	default:
-		line("Published at %s in %s: %s (%s)", resourcesync.FormatDateTime(r.At), path.Join(outDir(o), o.Identity.Folder),
+		line("Published at %s in %s: %s (%s)", resourcesync.FormatDateTime(r.At), folderOf(o),
 			written(r), r.Took.Round(10*time.Millisecond))
 		line("Next: upload %s; Destinations begin at %s", outDir(o), r.SourceDescription)
 	}
 	return b.String()
+}
+
+// folderOf is the publication's folder as the user would write it: behind a
+// symbolic link, ".." leads elsewhere than it seems.
+func folderOf(o generator.Options) string {
+	dir := outDir(o)
+	if strings.Contains(dir, "..") {
+		return dir + "/" + o.Identity.Folder
+	}
+	return path.Join(dir, o.Identity.Folder)
 }
 
 func changes(o generator.Options, r *generator.Report) string {

@@ -168,7 +168,14 @@ type counter int
 func (c *counter) String() string   { return strconv.Itoa(int(*c)) }
 func (c *counter) Type() string     { return "bool" }
 func (c *counter) IsBoolFlag() bool { return true }
-func (c *counter) Set(string) error { *c++; return nil }
+
+func (c *counter) Set(value string) error {
+	on, err := strconv.ParseBool(value)
+	if *c++; !on {
+		*c = 0
+	}
+	return err
+}
 
 func (c *cli) helpCommand() *cobra.Command {
 	return &cobra.Command{
@@ -176,8 +183,14 @@ func (c *cli) helpCommand() *cobra.Command {
 		Short: "Explain a command",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
-			if err != nil || len(rest) > 0 {
+			if err != nil {
 				return unknownCommand(cmd.Root(), args[0])
+			}
+			if len(rest) > 0 && found.HasParent() {
+				return usageErrorf(cmd, "%q is no command of %s", rest[0], found.CommandPath())
+			}
+			if len(rest) > 0 {
+				return unknownCommand(cmd.Root(), rest[0])
 			}
 			found.InitDefaultHelpFlag()
 			found.InitDefaultVersionFlag()
