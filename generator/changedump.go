@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/layout"
@@ -16,6 +15,7 @@ import (
 type changeDump struct {
 	stage  *stage
 	layout layout.Layout
+	limits limits
 	policy zipdump.Policy
 	last   *snapshot.ChangeDump // nil if there was none
 	from   time.Time            // where a new Change Dump begins
@@ -26,7 +26,7 @@ func (r *run) newChangeDump() *changeDump {
 	if !r.o.Dumps.Change || r.o.DryRun {
 		return nil
 	}
-	c := &changeDump{stage: r.stage, layout: r.layout, policy: r.o.policy(), from: r.prev.last}
+	c := &changeDump{stage: r.stage, layout: r.layout, limits: r.o.limits, policy: r.o.policy(), from: r.prev.last}
 	if s := r.prev.snapshot; s != nil {
 		c.last = s.ChangeDump
 	}
@@ -114,19 +114,18 @@ func (c *changeDump) manifest(e *events, k *chunk, p *snapshot.Package) (*docume
 	return doc, doc.endEntries()
 }
 
-// writeHead stages the Change Dump.
+// writeHead stages the Change Dump or its Index.
 func (c *changeDump) writeHead() error {
 	from, packages := c.from, c.added
 	if c.last != nil {
 		from, packages = c.last.From, append(c.last.Packages[:len(c.last.Packages):len(c.last.Packages)], c.added...)
 	}
-	if len(packages) > resourcesync.MaxEntries {
-		return fmt.Errorf("%d packages are more than one Change Dump can hold (%d)", len(packages), resourcesync.MaxEntries)
-	}
-	head := dumpHead(c.layout, resourcesync.Metadata{Capability: resourcesync.ChangeDump, From: from})
 	entries := make([]resourcesync.Entry, len(packages))
 	for i, p := range packages {
 		entries[i] = packageEntry(p)
 	}
-	return c.stage.putDocument(c.layout.ChangeDump(), &head, entries)
+	return c.stage.putDump(&dumpDocument{
+		Layout: c.layout, limits: c.limits, ref: c.layout.ChangeDump(), packages: entries,
+		metadata: resourcesync.Metadata{Capability: resourcesync.ChangeDump, From: from},
+	})
 }

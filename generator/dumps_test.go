@@ -31,6 +31,21 @@ func (w *world) packages(folder string) []string {
 	return names
 }
 
+// parts returns the paths of the dumps under an Index.
+func (w *world) parts(folder string) (parts []string) {
+	w.t.Helper()
+	names, err := filepath.Glob(filepath.Join(w.out, "resourcesync", folder, "*.xml"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, name := range names {
+		if _, err := os.Stat(strings.TrimSuffix(name, ".xml") + ".zip"); err != nil {
+			parts = append(parts, name)
+		}
+	}
+	return parts
+}
+
 // The same source gives the same packages, whoever reads the files.
 func TestDumpsAreRepeatable(t *testing.T) {
 	t.Parallel()
@@ -119,6 +134,52 @@ func TestDumpsLostChanges(t *testing.T) {
 	_, err := w.run()
 	var lost *LostChangesError
 	if !errors.As(err, &lost) || !strings.Contains(err.Error(), filepath.Base(gone)) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(before, tree(t, w.out)); diff != "" {
+		t.Errorf("something has changed:\n%s", diff)
+	}
+	w.options.Dumps.Change = false
+	w.build()
+	read(t, w.out)
+}
+
+// Very many packages are named by dumps under an Index. One that is lost is told.
+func TestDumpIndexes(t *testing.T) {
+	t.Parallel()
+	w := newDumps(t)
+	w.options.limits = limits{entries: 7, bytes: 50 << 20, manyParts: manyResources, cutBits: 2}
+	w.build()
+	for i := range 10 {
+		w.file("new", strings.Repeat("x", i+1), longAgo)
+		w.build()
+	}
+	p := read(t, w.out)
+	if got := len(p.dumps.changes); got != 10 {
+		t.Errorf("%d changes", got)
+	}
+	parts := w.parts("changedump")
+	if len(parts) != 4 { // one is full, one is the last, and two were so
+		t.Errorf("the parts are %v", parts)
+	}
+	w.options.Grace = -1
+	w.file("new", "now it is y", longAgo)
+	w.build()
+	w.file("new", "and then it is z", longAgo)
+	w.build()
+	if parts := w.parts("changedump"); len(parts) > 3 {
+		t.Errorf("old parts pile up: %v", parts)
+	}
+	read(t, w.out)
+
+	part := w.parts("changedump")[0]
+	if err := os.Truncate(part, 100); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, w.out)
+	_, err := w.run()
+	var lost *LostChangesError
+	if !errors.As(err, &lost) || !strings.Contains(err.Error(), filepath.Base(part)) {
 		t.Errorf("got %v", err)
 	}
 	if diff := cmp.Diff(before, tree(t, w.out)); diff != "" {

@@ -38,20 +38,8 @@ func (r *reader) resourceDump(uri string) {
 	doc, entries, _ := r.document(uri, resourcesync.ResourceDump)
 	r.linksUp(doc, r.layout.CapabilityList().URI)
 	r.p.dumps.any = true
-	for i := 0; doc.Index && i < len(entries); i++ {
-		part, _, content := r.document(entries[i].Loc, resourcesync.ResourceDump)
-		r.listed(&entries[i], content)
-		if part.Link(resourcesync.RelIndex) != uri {
-			r.t.Errorf("%s does not lead to its Index", entries[i].Loc)
-		}
-	}
 	if doc.Index {
-		var all []resourcesync.Entry
-		for _, e := range entries {
-			_, packages, _ := r.document(e.Loc, resourcesync.ResourceDump)
-			all = append(all, packages...)
-		}
-		entries = all
+		entries = r.dumpParts(uri, resourcesync.ResourceDump, entries)
 	}
 	r.p.dumps.content = map[string]string{}
 	for i := range entries {
@@ -67,6 +55,26 @@ func (r *reader) resourceDump(uri string) {
 	}
 }
 
+// dumpParts reads the dumps under an Index, and returns the entries for all of
+// their packages.
+func (r *reader) dumpParts(index string, want resourcesync.Capability, parts []resourcesync.Entry) (all []resourcesync.Entry) {
+	r.t.Helper()
+	for i := range parts {
+		part, packages, content := r.document(parts[i].Loc, want)
+		r.listed(&parts[i], content)
+		if part.Link(resourcesync.RelIndex) != index {
+			r.t.Errorf("%s does not lead to its Index", parts[i].Loc)
+		}
+		md, last := parts[i].Metadata, packages[len(packages)-1].Metadata
+		if want == resourcesync.ChangeDump && (!md.From.Equal(packages[0].Metadata.From) || !md.Until.Equal(last.Until) ||
+			!part.Metadata.From.Equal(md.From) || !part.Metadata.Until.Equal(md.Until)) {
+			r.t.Errorf("%s is of another time than its packages", parts[i].Loc)
+		}
+		all = append(all, packages...)
+	}
+	return all
+}
+
 // changeDump reads the Change Dump, whose packages have to join.
 func (r *reader) changeDump(uri string) {
 	r.t.Helper()
@@ -74,8 +82,11 @@ func (r *reader) changeDump(uri string) {
 	r.linksUp(doc, r.layout.CapabilityList().URI)
 	r.p.dumps.from = doc.Metadata.From
 	last := doc.Metadata.From
-	if doc.Index || last.IsZero() || !doc.Metadata.Until.IsZero() {
+	if last.IsZero() || !doc.Metadata.Until.IsZero() {
 		r.t.Errorf("the Change Dump is not open: %+v", doc)
+	}
+	if doc.Index {
+		entries = r.dumpParts(uri, resourcesync.ChangeDump, entries)
 	}
 	for i := range entries {
 		manifest, list := r.zipPackage(&entries[i], resourcesync.ChangeDumpManifest)

@@ -24,6 +24,9 @@ func (r *run) readDumps() error {
 		return nil
 	}
 	if s.ChangeDump != nil && r.o.Dumps.Change {
+		if lost, ok := errors.AsType[*snapshot.PartError](s.ChangeDump.Lost); ok {
+			return &LostChangesError{Path: lost.Path, Err: lost.Err}
+		}
 		for _, p := range s.ChangeDump.Packages {
 			if p.Lost != nil {
 				return &LostChangesError{Path: p.Path, Err: p.Lost}
@@ -81,15 +84,15 @@ func bare(err error) error {
 	return err
 }
 
-// LostChangesError says that a package of the Change Dump is gone. It cannot be
-// made anew.
+// LostChangesError says that a package of the Change Dump, or a part that names
+// packages, is gone. It cannot be made anew.
 type LostChangesError struct {
 	Path string
 	Err  error
 }
 
 func (e *LostChangesError) Error() string {
-	return fmt.Sprintf("the package %s of the Change Dump is lost, and with it what resources were in the meantime: %v", e.Path, bare(e.Err))
+	return fmt.Sprintf("%s of the Change Dump is lost, and with it what resources were in the meantime: %v", e.Path, bare(e.Err))
 }
 
 func (e *LostChangesError) Unwrap() error { return e.Err }

@@ -429,18 +429,28 @@ func (r *run) obsoleteDumps(s *snapshot.Snapshot) (paths []string) {
 			}
 		}
 	}
+	addParts := func(parts []snapshot.Part) {
+		for _, part := range parts {
+			if _, err := fs.Stat(r.out, part.Path); err == nil {
+				paths = append(paths, part.Path)
+			}
+		}
+	}
 	if dump := s.ResourceDump; dump != nil && (r.dump == nil || r.dump.written) {
 		var reused map[string]bool
 		if r.dump != nil {
 			reused = r.dump.reused
 		}
 		add(reused, dump.Packages)
-		for _, part := range dump.Parts {
-			paths = append(paths, part.Path)
-		}
+		addParts(dump.Parts)
 	}
-	if s.ChangeDump != nil && r.changes == nil {
-		add(nil, s.ChangeDump.Packages)
+	if dump := s.ChangeDump; dump != nil {
+		if r.changes == nil {
+			add(nil, dump.Packages)
+		}
+		if r.changes == nil || len(r.changes.added) > 0 {
+			addParts(dump.Parts)
+		}
 	}
 	return paths
 }

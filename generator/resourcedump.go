@@ -17,6 +17,7 @@ import (
 type resourceDump struct {
 	stage   *stage
 	layout  layout.Layout
+	limits  limits
 	last    *snapshot.ResourceDump // nil if there was none
 	earlier *earlier
 	cutter  layout.PackageCutter
@@ -64,7 +65,7 @@ func (r *run) newResourceDump() *resourceDump {
 		return nil
 	}
 	d := &resourceDump{
-		stage: r.stage, layout: r.layout, earlier: &earlier{policy: r.o.policy()},
+		stage: r.stage, layout: r.layout, limits: r.o.limits, earlier: &earlier{policy: r.o.policy()},
 		cutter: r.o.packageCutter(r.o.PackageSize), policy: r.o.policy(),
 		at: r.at(1), now: r.o.Now, reused: map[string]bool{},
 	}
@@ -338,39 +339,8 @@ func (s *stage) putPackage(zip, manifest *document, p *snapshot.Package) error {
 // writeHead stages the Resource Dump or, if it has very many packages, its
 // Index.
 func (d *resourceDump) writeHead(at, completed time.Time) error {
-	md := resourcesync.Metadata{Capability: resourcesync.ResourceDump, At: at, Completed: completed}
-	head := dumpHead(d.layout, md)
-	most := d.cutter.MaxEntries
-	if len(d.entries) <= most {
-		return d.stage.putDocument(d.layout.ResourceDump(), &head, d.entries)
-	}
-	head.Links = append(head.Links, resourcesync.Link{Rel: resourcesync.RelIndex, Href: d.layout.ResourceDump().URI})
-	var index []resourcesync.Entry
-	for rest := d.entries; len(rest) > 0; rest = rest[min(most, len(rest)):] {
-		e, err := d.writePart(&head, rest[:min(most, len(rest))])
-		if err != nil {
-			return err
-		}
-		index = append(index, e)
-	}
-	top := dumpHead(d.layout, md)
-	top.Index = true
-	return d.stage.putDocument(d.layout.ResourceDump(), &top, index)
-}
-
-// writePart stages a Resource Dump under the Index.
-func (d *resourceDump) writePart(head *resourcesync.Document, packages []resourcesync.Entry) (resourcesync.Entry, error) {
-	b, err := resourcesync.Marshal(head, packages)
-	if err != nil {
-		return resourcesync.Entry{}, err
-	}
-	doc, err := d.stage.complete(b)
-	if err != nil {
-		return resourcesync.Entry{}, err
-	}
-	part := snapshot.Part{
-		Ref: d.layout.ResourceDumpPart(doc.digest), At: head.Metadata.At, Completed: head.Metadata.Completed,
-		Hash: doc.hash(), Length: doc.length,
-	}
-	return partEntry(part), d.stage.put(doc, part.Ref, true)
+	return d.stage.putDump(&dumpDocument{
+		Layout: d.layout, limits: d.limits, ref: d.layout.ResourceDump(), packages: d.entries,
+		metadata: resourcesync.Metadata{Capability: resourcesync.ResourceDump, At: at, Completed: completed},
+	})
 }

@@ -235,6 +235,12 @@ func (l Layout) ResourceDumpPackage(digest [32]byte) (zip, manifest Ref) {
 // ChangeDump returns the Change Dump. See Z39.99-2017 §13.
 func (l Layout) ChangeDump() Ref { return l.inFolder("changedump.xml") }
 
+// ChangeDumpPart returns the Change Dump, under an Index, with the packages up
+// to a time, whose content has the SHA-256 digest.
+func (l Layout) ChangeDumpPart(until time.Time, digest [32]byte) Ref {
+	return l.inFolder(fmt.Sprintf("changedump/%s-%x.xml", stamp(until), digest[:4]))
+}
+
 // ChangeDumpPackage returns the package with the changes up to a time that has
 // a SHA-256 digest, and the copy of its manifest.
 func (l Layout) ChangeDumpPackage(until time.Time, digest [32]byte) (zip, manifest Ref) {

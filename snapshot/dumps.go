@@ -17,14 +17,27 @@ type ResourceDump struct {
 	Packages []*Package
 	// Parts are the dumps of an Index, if there is one.
 	Parts []Part
-	// Lost says why some of the packages are not known any more.
+	// Lost, a *PartError, says why some of the packages are not known any more.
 	Lost error
 }
+
+// PartError says that a dump under an Index is not what the Index says.
+type PartError struct {
+	Path string
+	Err  error
+}
+
+func (e *PartError) Error() string { return e.Path + ": " + e.Err.Error() }
+func (e *PartError) Unwrap() error { return e.Err }
 
 // ChangeDump is what was published as the Change Dump.
 type ChangeDump struct {
 	From     time.Time
 	Packages []*Package // in the order of time
+	// Parts are the dumps of an Index, if there is one.
+	Parts []Part
+	// Lost, a *PartError, says why some of the packages are not known any more.
+	Lost error
 }
 
 // Package is a ZIP file of a dump.
@@ -53,7 +66,10 @@ func (s *Snapshot) readResourceDump() error {
 	dump := &ResourceDump{At: doc.Metadata.At}
 	s.later(dump.At)
 	if doc.Index {
-		if entries, err = s.readDumpParts(dump, entries); err != nil {
+		if dump.Parts, err = s.dumpParts(ref, "resourcedump/", entries); err != nil {
+			return err
+		}
+		if entries, dump.Lost, err = s.readDumpParts(dump.Parts, resourcesync.ResourceDump); err != nil {
 			return err
 		}
 	}
@@ -83,28 +99,38 @@ func (s *Snapshot) readDump(ref layout.Ref, want resourcesync.Capability) (*reso
 	return doc, entries, damaged(ref.Path, err)
 }
 
-// readDumpParts reads the dumps under an Index, and returns all of their
-// packages. One that is lost can be made anew with all of its packages.
-func (s *Snapshot) readDumpParts(dump *ResourceDump, entries []resourcesync.Entry) (all []resourcesync.Entry, err error) {
+// dumpParts makes parts of the entries of an Index.
+func (s *Snapshot) dumpParts(index layout.Ref, subfolder string, entries []resourcesync.Entry) ([]Part, error) {
+	parts := make([]Part, len(entries))
 	for i := range entries {
 		md := entries[i].Metadata
-		ref, err := s.reference(entries[i].Loc, "resourcedump/")
+		ref, err := s.reference(entries[i].Loc, subfolder)
 		if err != nil {
-			return nil, damaged(s.layout.ResourceDump().Path, err)
+			return nil, damaged(index.Path, err)
 		}
-		part := Part{Ref: ref, At: md.At, Completed: md.Completed, Hash: md.Hash, Length: md.Length}
-		more, err := s.readDumpPart(&part)
-		if err != nil {
-			dump.Lost = fmt.Errorf("%s: %w", ref.Path, err)
-			continue
-		}
-		dump.Parts = append(dump.Parts, part)
-		all = append(all, more...)
+		parts[i] = Part{Ref: ref, At: md.At, Completed: md.Completed, Hash: md.Hash, Length: md.Length}
 	}
-	return all, nil
+	return parts, nil
 }
 
-func (s *Snapshot) readDumpPart(part *Part) ([]resourcesync.Entry, error) {
+// readDumpParts reads the dumps under an Index, and returns the entries of all of
+// their packages. lost says which part cannot be used, if there is one.
+func (s *Snapshot) readDumpParts(parts []Part, want resourcesync.Capability) (all []resourcesync.Entry, lost, err error) {
+	for i := range parts {
+		entries, err := s.readDumpPart(&parts[i], want)
+		var disk *fs.PathError
+		if errors.As(err, &disk) && !isMissing(err) {
+			return nil, nil, err
+		}
+		if err != nil {
+			lost = &PartError{parts[i].Path, err}
+		}
+		all = append(all, entries...)
+	}
+	return all, lost, nil
+}
+
+func (s *Snapshot) readDumpPart(part *Part, want resourcesync.Capability) ([]resourcesync.Entry, error) {
 	length, sum, err := digest(s.files, part.Path)
 	if err == nil && (length != part.Length || sum != part.Hash.Get("sha-256")) {
 		err = errors.New("it has another digest or length than its Index says")
@@ -112,7 +138,7 @@ func (s *Snapshot) readDumpPart(part *Part) ([]resourcesync.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, entries, err := s.read(part.Ref, resourcesync.ResourceDump)
+	doc, entries, err := s.read(part.Ref, want)
 	if err == nil && doc.Index {
 		err = errors.New("it is an Index under an Index")
 	}
@@ -185,14 +211,26 @@ func (s *Snapshot) readChangeDump() error {
 		return err
 	}
 	dump := &ChangeDump{From: doc.Metadata.From}
+	if doc.Index {
+		if dump.Parts, err = s.dumpParts(ref, "changedump/", entries); err != nil {
+			return err
+		}
+		if entries, dump.Lost, err = s.readDumpParts(dump.Parts, resourcesync.ChangeDump); err != nil {
+			return err
+		}
+	}
 	if dump.Packages, err = s.packages(ref, "changedump/", entries); err != nil {
 		return err
 	}
-	if doc.Index || dump.From.IsZero() || !doc.Metadata.Until.IsZero() {
+	if dump.From.IsZero() || !doc.Metadata.Until.IsZero() {
 		return damaged(ref.Path, errors.New("it is not an open Change Dump"))
 	}
 	last := dump.From
 	s.later(last)
+	s.ChangeDump = dump
+	if dump.Lost != nil {
+		return nil
+	}
 	for _, p := range dump.Packages {
 		if !p.From.Equal(last) || !p.Until.After(p.From) {
 			return damaged(ref.Path, fmt.Errorf("%s does not begin where the package before it ends", p.URI))
@@ -200,7 +238,6 @@ func (s *Snapshot) readChangeDump() error {
 		last = p.Until
 		s.later(last)
 	}
-	s.ChangeDump = dump
 	return nil
 }
 
@@ -215,6 +252,9 @@ func (s *Snapshot) dumpBodies() (paths []string) {
 	}
 	if s.ChangeDump != nil {
 		all = append(all, s.ChangeDump.Packages...)
+		for _, part := range s.ChangeDump.Parts {
+			paths = append(paths, part.Path)
+		}
 	}
 	for _, p := range all {
 		paths = append(paths, p.Path, p.Manifest.Path)

@@ -257,7 +257,7 @@ func explain(err error) (code int, hint string) {
 	case errors.Is(err, generator.ErrChanged):
 		return exitConflict, "Nothing was published. Run it again to go on from what is there now."
 	case errors.As(err, &changes):
-		return exitFailed, "Nothing was published. Restore the package from a copy, or give --dumps resource to go on without a Change Dump, and begin a new one later."
+		return exitFailed, "Nothing was published. Restore the file from a copy, or give --dumps resource to go on without a Change Dump, and begin a new one later."
 	case errors.As(err, &damaged):
 		return exitFailed, "Nothing was published. Restore the publication from a copy, or begin a new one with --rebase."
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):

@@ -1,0 +1,78 @@
+package generator
+
+import (
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// dumpDocument is a Resource Dump or a Change Dump: it names packages.
+type dumpDocument struct {
+	layout.Layout
+	limits   limits
+	ref      layout.Ref
+	metadata resourcesync.Metadata
+	packages []resourcesync.Entry
+}
+
+// putDump stages a dump or, if it has more packages than one document can hold,
+// an Index and the dumps under it.
+func (s *stage) putDump(d *dumpDocument) error {
+	head := dumpHead(d.Layout, d.metadata)
+	cuts := d.cuts()
+	if len(cuts) == 1 {
+		return s.putDocument(d.ref, &head, d.packages)
+	}
+	index := make([]resourcesync.Entry, len(cuts))
+	for i, packages := range cuts {
+		var err error
+		if index[i], err = s.putDumpPart(d, packages); err != nil {
+			return err
+		}
+	}
+	head.Index = true
+	return s.putDocument(d.ref, &head, index)
+}
+
+// cuts divides the packages by what one document can hold; there is always one
+// part. All but the last stay as they are when packages are added.
+func (d *dumpDocument) cuts() (cuts [][]resourcesync.Entry) {
+	var buf []byte
+	begin, size, most := 0, int64(0), max(d.limits.bytes-manifestRoom, d.limits.bytes/2)
+	for i := range d.packages {
+		buf, _ = resourcesync.AppendEntry(buf[:0], false, &d.packages[i]) // errors come up when it is written
+		if i-begin == d.limits.entries || i > begin && size+int64(len(buf)) > most {
+			cuts = append(cuts, d.packages[begin:i])
+			begin, size = i, 0
+		}
+		size += int64(len(buf))
+	}
+	return append(cuts, d.packages[begin:])
+}
+
+// putDumpPart stages a dump under the Index, and returns the entry of the Index.
+// A part of a Change Dump ends with its last package; only the Index is open.
+func (s *stage) putDumpPart(d *dumpDocument, packages []resourcesync.Entry) (e resourcesync.Entry, err error) {
+	md, first, last := d.metadata, packages[0].Metadata, packages[len(packages)-1].Metadata
+	if md.Capability == resourcesync.ChangeDump {
+		md.From, md.Until = first.From, last.Until
+	}
+	head := dumpHead(d.Layout, md)
+	head.Links = append(head.Links, resourcesync.Link{Rel: resourcesync.RelIndex, Href: d.ref.URI})
+	b, err := resourcesync.Marshal(&head, packages)
+	if err != nil {
+		return e, err
+	}
+	doc, err := s.complete(b)
+	if err != nil {
+		return e, err
+	}
+	ref := d.ResourceDumpPart(doc.digest)
+	if md.Capability == resourcesync.ChangeDump {
+		ref = d.ChangeDumpPart(md.Until, doc.digest)
+	}
+	e = resourcesync.Entry{Loc: ref.URI, Metadata: md}
+	e.Metadata.Capability = ""
+	e.Metadata.Hash = doc.hash()
+	e.Metadata.SetLength(doc.length)
+	return e, s.put(doc, ref, true)
+}
