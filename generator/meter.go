@@ -9,8 +9,8 @@ import (
 
 // meter tells how far a run is, from time to time.
 type meter struct {
-	tell                func(Progress)
-	files, bytes, total atomic.Int64
+	tell                        func(Progress)
+	files, bytes, packed, total atomic.Int64
 }
 
 const tellEvery = 200 * time.Millisecond
@@ -19,6 +19,7 @@ func newMeter(tell func(Progress)) *meter { return &meter{tell: tell} }
 
 func (m *meter) file()      { m.files.Add(1) }
 func (m *meter) read(n int) { m.bytes.Add(int64(n)) }
+func (m *meter) pack(n int) { m.packed.Add(int64(n)) }
 
 // start begins to tell, and to count what there is to do, if anybody listens.
 // The function it returns ends both.
@@ -39,7 +40,8 @@ func (m *meter) start(ctx context.Context, count func(context.Context) int64) (s
 				return
 			case <-tick.C:
 				m.tell(Progress{
-					Files: m.files.Load(), ReadBytes: m.bytes.Load(), TotalFiles: m.total.Load(), Elapsed: time.Since(began),
+					Files: m.files.Load(), TotalFiles: m.total.Load(),
+					ReadBytes: m.bytes.Load(), PackedBytes: m.packed.Load(), Elapsed: time.Since(began),
 				})
 			}
 		}

@@ -42,6 +42,7 @@ func (r *run) publish(ctx context.Context) error {
 	r.report.At = at
 	r.report.WrittenBytes = r.stage.written
 	r.report.Bodies = r.stage.bodies
+	r.report.Packages, r.report.PackageBytes = r.stage.packages, r.stage.packageBytes
 	return nil
 }
 

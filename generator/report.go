@@ -37,6 +37,9 @@ type Report struct {
 	// Bodies counts the files that were added, Reused those that stayed in use,
 	// and Swept those that were removed.
 	Bodies, Reused, Swept int
+	// Packages counts those that were written, of so many bytes in all.
+	Packages     int
+	PackageBytes int64
 	// WrittenBytes are those of all files put in place.
 	WrittenBytes int64
 	// Warnings are for people; none of them kept the run from its work.
@@ -51,10 +54,12 @@ func (r *Report) Events() int { return r.Created + r.Updated + r.Deleted }
 
 // Progress is how far a run is.
 type Progress struct {
-	Files      int64 // looked at
-	ReadBytes  int64
-	TotalFiles int64 // to be expected, or 0 as long as that is not known
-	Elapsed    time.Duration
+	Files     int64 // looked at
+	ReadBytes int64
+	// PackedBytes were written to packages.
+	PackedBytes int64
+	TotalFiles  int64 // to be expected, or 0 as long as that is not known
+	Elapsed     time.Duration
 }
 
 // Change is what a run found out about one resource.

@@ -333,6 +333,8 @@ func (s *stage) putPackage(zip, manifest *document, p *snapshot.Package) error {
 	if err := s.put(zip, p.Ref, true); err != nil {
 		return err
 	}
+	s.packages++
+	s.packageBytes += zip.length
 	return s.put(manifest, p.Manifest, true)
 }
 

@@ -220,10 +220,10 @@ func (r *run) warn(format string, args ...any) {
 // survey lists the source, finds out what changed, and gathers what the
 // documents will say.
 func (r *run) survey(ctx context.Context) error {
+	r.meter = newMeter(r.o.Progress)
 	if err := r.begin(); err != nil {
 		return err
 	}
-	r.meter = newMeter(r.o.Progress)
 	stop := r.meter.start(ctx, r.count)
 	defer stop()
 	d := r.detector()
@@ -279,7 +279,7 @@ func (r *run) begin() error {
 	if r.o.DryRun {
 		return nil
 	}
-	r.stage = &stage{tx: r.tx}
+	r.stage = &stage{tx: r.tx, packed: r.meter.pack}
 	var err error
 	if r.list, err = newResourceList(r.stage, r.layout, r.prev.snapshot, r.o.limits); err != nil {
 		return err

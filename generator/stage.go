@@ -25,8 +25,13 @@ type stage struct {
 	heads   []snapshot.Head // put by this run
 	bodies  int
 	written int64
-	all     map[string]bool // paths put by this run
-	spills  atomic.Int64    // temporary files, which workers make
+	// packages were put by this run, and are so many bytes.
+	packages     int
+	packageBytes int64
+	// packed is told how many bytes go into packages, as they do.
+	packed func(int)
+	all    map[string]bool // paths put by this run
+	spills atomic.Int64    // temporary files, which workers make
 }
 
 func (s *stage) paths() map[string]bool { return s.all }
@@ -42,6 +47,7 @@ type document struct {
 	// that is written from its beginning to its end can have it.
 	sum    hash.Hash
 	size   int64      // of all that was written
+	tell   func(int)  // how much was written, if not nil
 	synced chan error // if it is being made durable
 
 	// Known once the document is durable.
@@ -63,6 +69,9 @@ func (s *stage) create() (*document, error) {
 
 func (d *document) Write(p []byte) (int, error) {
 	d.size += int64(len(p))
+	if d.tell != nil {
+		d.tell(len(p))
+	}
 	return d.w.Write(p)
 }
 
@@ -71,7 +80,7 @@ func (d *document) Write(p []byte) (int, error) {
 func (s *stage) createPackage() (*document, error) {
 	d, err := s.create()
 	if err == nil {
-		d.sum = sha256.New()
+		d.sum, d.tell = sha256.New(), s.packed
 		d.w.Reset(io.MultiWriter(d.file, d.sum))
 	}
 	return d, err

@@ -45,6 +45,9 @@ func summary(o generator.Options, r *generator.Report) string {
 	if r.Read > 0 {
 		line("%s read (%s)", plural(r.Read, "file"), humanize.Bytes(uint64(r.ReadBytes)))
 	}
+	if r.Packages > 0 {
+		line("%s written (%s)", plural(r.Packages, "package"), humanize.Bytes(uint64(r.PackageBytes)))
+	}
 	if left := leftOut(visible(r.LeftOut)); left != "" {
 		line("Left out: %s", left)
 	}
@@ -152,6 +155,8 @@ type report struct {
 	BodiesWritten     int                    `json:"bodies_written"`
 	BodiesReused      int                    `json:"bodies_reused"`
 	BodiesSwept       int                    `json:"bodies_swept"`
+	PackagesWritten   int                    `json:"packages_written"`
+	PackageBytes      int64                  `json:"package_bytes_written"`
 	BytesWritten      int64                  `json:"bytes_written"`
 	Warnings          []string               `json:"warnings"`
 	Seconds           float64                `json:"seconds"`
@@ -163,7 +168,7 @@ func reportJSON(o generator.Options, r *generator.Report) report {
 		Resources: r.Resources, Bytes: r.Bytes, Created: r.Created, Updated: r.Updated, Deleted: r.Deleted, Refreshed: r.Refreshed,
 		FilesRead: r.Read, BytesRead: r.ReadBytes, LeftOut: visible(r.LeftOut),
 		Heads: append([]string{}, r.Heads...), BodiesWritten: r.Bodies, BodiesReused: r.Reused, BodiesSwept: r.Swept,
-		BytesWritten: r.WrittenBytes, Warnings: append([]string{}, r.Warnings...), Seconds: r.Took.Seconds(),
+		PackagesWritten: r.Packages, PackageBytes: r.PackageBytes, BytesWritten: r.WrittenBytes, Warnings: append([]string{}, r.Warnings...), Seconds: r.Took.Seconds(),
 	}
 	if r.First { // the first publication has resources, and no events yet
 		j.Created = 0
@@ -228,6 +233,9 @@ func progressLine(s generator.Progress) string {
 	if s.ReadBytes > 0 {
 		rate := float64(s.ReadBytes) / max(s.Elapsed.Seconds(), 0.001)
 		line += fmt.Sprintf(", %s read, %s/s", humanize.Bytes(uint64(s.ReadBytes)), humanize.Bytes(uint64(rate)))
+	}
+	if s.PackedBytes > 0 {
+		line += fmt.Sprintf(", %s packed", humanize.Bytes(uint64(s.PackedBytes)))
 	}
 	if left, ok := timeLeft(s); ok {
 		line += ", " + left + " left"
