@@ -56,10 +56,14 @@ func (o *Options) policy() zipdump.Policy {
 
 func (o *Options) packageCutter(size int64) layout.PackageCutter {
 	return layout.PackageCutter{
-		MaxSize: size, MaxEntries: o.limits.entries,
+		MaxSize: max(size-packageRoom, size/2), MaxEntries: o.limits.entries,
 		MaxManifest: int64(o.limits.bytes) - manifestRoom,
 	}
 }
+
+// packageRoom is more than a package has beside its bitstreams: the head of the
+// manifest, and the end of the directory.
+const packageRoom = 2 << 10
 
 // manifestRoom is more than what stands around the entries of a manifest.
 const manifestRoom = 8 << 10

@@ -173,7 +173,7 @@ func (f *sourceFlags) setReading(o *generator.Options) (err error) {
 }
 
 // leastPackage keeps a slip of the pen from making a package of each file.
-const leastPackage = 1 << 10
+const leastPackage = 16 << 10
 
 func (f *sourceFlags) setDumps(o *generator.Options) (err error) {
 	if o.Dumps, err = generator.ParseDumps(f.dumps); err != nil {
@@ -184,7 +184,7 @@ func (f *sourceFlags) setDumps(o *generator.Options) (err error) {
 		return fmt.Errorf("--package-size is %q, which is not a size such as 128MiB or 1GB", f.packageSize)
 	}
 	if size < leastPackage || size > math.MaxInt64 {
-		return fmt.Errorf("--package-size is %s, less than 1 KiB or more than there can be", f.packageSize)
+		return fmt.Errorf("--package-size is %s, less than 16 KiB or more than there can be", f.packageSize)
 	}
 	o.PackageSize = int64(size)
 	if f.compression < 0 || f.compression > 9 {
