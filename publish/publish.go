@@ -224,7 +224,8 @@ func Pending(dir string) bool {
 func (t *Tx) Root() *os.Root { return t.root }
 
 // Create makes a staged file, open for reading and writing. Whoever has written
-// it calls Sync and Close.
+// it calls Sync and Close. Create and Discard may be called concurrently, with
+// different names.
 func (t *Tx) Create(name string) (*os.File, error) {
 	if !isName(name) {
 		return nil, fmt.Errorf("%q cannot be the name of a staged file", name)
