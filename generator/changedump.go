@@ -19,14 +19,17 @@ type changeDump struct {
 	policy zipdump.Policy
 	last   *snapshot.ChangeDump // nil if there was none
 	from   time.Time            // where a new Change Dump begins
+	keep   Keep
 	added  []*snapshot.Package
+	// dropped are packages that the dump names no more.
+	dropped []*snapshot.Package
 }
 
 func (r *run) newChangeDump() *changeDump {
 	if !r.o.Dumps.Change || r.o.DryRun {
 		return nil
 	}
-	c := &changeDump{stage: r.stage, layout: r.layout, limits: r.o.limits, policy: r.o.policy(), from: r.prev.last}
+	c := &changeDump{stage: r.stage, layout: r.layout, limits: r.o.limits, policy: r.o.policy(), from: r.prev.last, keep: r.o.KeepChanges}
 	if s := r.prev.snapshot; s != nil {
 		c.last = s.ChangeDump
 	}
@@ -42,7 +45,17 @@ func (c *changeDump) write(e *events, at time.Time) error {
 	if err := c.writePackages(e, at); err != nil {
 		return err
 	}
-	return c.writeHead()
+	return c.writeHead(at)
+}
+
+// retain leaves out the packages that ended too long ago, but keeps two.
+func (c *changeDump) retain(packages []*snapshot.Package, at time.Time) []*snapshot.Package {
+	n := 0
+	for len(packages)-n > 2 && c.keep.isPast(packages[n].Until, at) {
+		n++
+	}
+	c.dropped = packages[:n:n]
+	return packages[n:]
 }
 
 // writePackages stages a package for each chunk of events, of which the last one
@@ -115,10 +128,13 @@ func (c *changeDump) manifest(e *events, k *chunk, p *snapshot.Package) (*docume
 }
 
 // writeHead stages the Change Dump or its Index.
-func (c *changeDump) writeHead() error {
+func (c *changeDump) writeHead(at time.Time) error {
 	from, packages := c.from, c.added
 	if c.last != nil {
 		from, packages = c.last.From, append(c.last.Packages[:len(c.last.Packages):len(c.last.Packages)], c.added...)
+	}
+	if packages = c.retain(packages, at); len(c.dropped) > 0 {
+		from = packages[0].From
 	}
 	entries := make([]resourcesync.Entry, len(packages))
 	for i, p := range packages {

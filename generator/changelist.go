@@ -189,6 +189,16 @@ type changeLists struct {
 	layout layout.Layout
 	events *events
 	last   *snapshot.Snapshot
+	rotate Rotation
+	keep   Keep
+	// dropped are lists that the Index names no more.
+	dropped []snapshot.ChangeList
+}
+
+func (r *run) changeLists() *changeLists {
+	return &changeLists{
+		stage: r.stage, layout: r.layout, events: r.events, last: r.prev.snapshot, rotate: r.o.Rotate, keep: r.o.KeepChanges,
+	}
 }
 
 // first stages the empty open list with which a publication begins.
@@ -205,16 +215,21 @@ func (c *changeLists) write(at time.Time) error {
 		return err
 	}
 	chunks := c.events.chunks
-	if len(chunks) == 1 && c.fits(open, &chunks[0]) {
+	if len(chunks) == 1 && c.fits(open, &chunks[0], at) {
 		return c.extend(open, at)
 	}
-	return c.rotate(open, at)
+	return c.closeAndBegin(open, at)
 }
 
-// fits reports whether the open list can take a chunk, also once it has been
-// given what a closed list under an Index needs.
-func (c *changeLists) fits(open *snapshot.OpenList, k *chunk) bool {
-	return open.Entries+k.entries <= c.events.limits.entries && open.Bytes+k.bytes <= c.events.room
+// fits reports whether the open list can take a chunk of events of a time, also
+// once it has been given what a closed list under an Index needs.
+func (c *changeLists) fits(open *snapshot.OpenList, k *chunk, at time.Time) bool {
+	return !c.isOver(open, at) && open.Entries+k.entries <= c.events.limits.entries && open.Bytes+k.bytes <= c.events.room
+}
+
+// isOver reports whether the open list has been open for long enough.
+func (c *changeLists) isOver(open *snapshot.OpenList, at time.Time) bool {
+	return open.Entries > 0 && c.rotate.ends(open.Last, at)
 }
 
 // indexed reports whether the lists are under an Index already.
@@ -229,12 +244,28 @@ func (c *changeLists) extend(open *snapshot.OpenList, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	return c.stage.put(doc, open.Ref, false)
+	if err := c.stage.put(doc, open.Ref, false); err != nil || !c.indexed() {
+		return err
+	}
+	if lists := c.retain(c.last.Changes, at); len(c.dropped) > 0 {
+		return c.index(lists)
+	}
+	return nil
 }
 
-// rotate closes the open list, unless it is empty, and begins as many as the
+// retain leaves out the lists that ended too long ago, but keeps two.
+func (c *changeLists) retain(lists []snapshot.ChangeList, at time.Time) []snapshot.ChangeList {
+	n := 0
+	for len(lists)-n > 2 && c.keep.isPast(lists[n].Until, at) {
+		n++
+	}
+	c.dropped = lists[:n:n]
+	return lists[n:]
+}
+
+// closeAndBegin closes the open list, unless it is empty, and begins as many as the
 // events need. Each begins when the one before ends.
-func (c *changeLists) rotate(open *snapshot.OpenList, at time.Time) error {
+func (c *changeLists) closeAndBegin(open *snapshot.OpenList, at time.Time) error {
 	closed := append([]snapshot.ChangeList(nil), c.last.Changes[:len(c.last.Changes)-1]...)
 	from := open.From
 	var old *document
@@ -274,7 +305,7 @@ func (c *changeLists) rotate(open *snapshot.OpenList, at time.Time) error {
 			return err
 		}
 	}
-	return c.index(closed)
+	return c.index(c.retain(closed, at))
 }
 
 // closedList stages a list with its end, and completes what the Index says of

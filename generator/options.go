@@ -49,6 +49,11 @@ type Options struct {
 	PackageSize int64
 	// Compression is from 0, which stores everything, to 9.
 	Compression int
+	// Rotate says when a Change List is closed; by default when it is full.
+	Rotate Rotation
+	// KeepChanges is how long Change Lists and the packages of the Change Dump
+	// stay in the live documents after they end; by default DefaultKeepChanges.
+	KeepChanges Keep
 	// Now is the clock; by default that of the system.
 	Now func() time.Time
 	// FixedClock says that Now is not the system's, so that it may lie in the
@@ -124,6 +129,9 @@ func (o *Options) applyDefaults() {
 	}
 	if o.PackageSize <= 0 {
 		o.PackageSize = DefaultPackageSize
+	}
+	if o.KeepChanges == (Keep{}) {
+		o.KeepChanges = DefaultKeepChanges
 	}
 	if o.Now == nil {
 		o.Now = time.Now

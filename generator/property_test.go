@@ -31,6 +31,7 @@ func TestAnyHistory(t *testing.T) {
 		h.options.PackageSize = rapid.SampledFrom([]int64{0, 4000, 1500}).Draw(t, "package size")
 		h.options.Compression = rapid.IntRange(0, 9).Draw(t, "compression")
 		h.options.limits = rapid.SampledFrom([]limits{{}, smallLists, joinedLists}).Draw(t, "lists")
+		h.drawHistory()
 		h.play()
 		os.RemoveAll(dir)
 	})
@@ -63,10 +64,22 @@ func (h *history) play() {
 		if rapid.IntRange(0, 4).Draw(h.t, "lose packages") == 0 {
 			h.losePackages()
 		}
+		if rapid.IntRange(0, 4).Draw(h.t, "other rotation") == 0 {
+			h.drawHistory()
+		}
+		h.now = h.now.Add(rapid.SampledFrom(pauses).Draw(h.t, "pause"))
 		h.buildAndCheck()
 	}
 	h.compareWithScratch()
 }
+
+// drawHistory chooses how lists are closed, and how long they stay.
+func (h *history) drawHistory() {
+	h.options.Rotate, _ = ParseRotation(rapid.SampledFrom([]string{"full", "full", "run", "hourly", "daily", "weekly", "3"}).Draw(h.t, "rotate"))
+	h.options.KeepChanges, _ = ParseKeep(rapid.SampledFrom([]string{"all", "all", "0", "2d"}).Draw(h.t, "keep"))
+}
+
+var pauses = []time.Duration{0, time.Minute, time.Hour, oneDay, 10 * oneDay}
 
 // names are few, so that edits meet each other, and awkward.
 var names = []string{
@@ -139,7 +152,13 @@ func (h *history) buildAndCheck() {
 	if len(p.resources) != len(h.files) {
 		h.t.Fatalf("%d resources for %d files", len(p.resources), len(h.files))
 	}
+	if p.from.After(p.at) {
+		h.t.Fatalf("the Change List is from %v, later than the Resource List of %v", p.from, p.at)
+	}
 	for _, before := range h.past {
+		if p.from.After(before.at) { // what led from there is kept no longer
+			continue
+		}
 		got := replay(h.t, before.resources, p, before.at)
 		if diff := cmp.Diff(withoutTimes(p.resources), withoutTimes(got)); diff != "" {
 			h.t.Fatalf("replaying from %v (-published +replayed):\n%s", before.at, diff)

@@ -150,7 +150,8 @@ func (r *run) foreseeChanges() (layout.Ref, error) {
 	if err != nil {
 		return layout.Ref{}, err
 	}
-	if open.Entries+r.report.Events() > r.o.limits.entries {
+	lists, at := r.changeLists(), r.at(1)
+	if lists.isOver(open, at) || open.Entries+r.report.Events() > r.o.Rotate.most(r.o.limits.entries) {
 		return r.layout.ChangeList(), nil
 	}
 	return open.Ref, nil
@@ -229,12 +230,12 @@ func (r *run) composeChanges(at time.Time) error {
 			return err
 		}
 	}
-	lists := changeLists{stage: r.stage, layout: r.layout, events: r.events, last: r.prev.snapshot}
+	r.lists = r.changeLists()
 	switch {
 	case first:
-		return lists.first(at)
+		return r.lists.first(at)
 	case r.events.total > 0:
-		return lists.write(at)
+		return r.lists.write(at)
 	}
 	return nil
 }
@@ -406,6 +407,11 @@ func (r *run) obsolete() []string {
 			paths = r.drop(paths, r.list.reused, part.Path)
 		}
 	}
+	if r.lists != nil {
+		for _, list := range r.lists.dropped {
+			paths = append(paths, list.Path)
+		}
+	}
 	return append(paths, r.obsoleteDumps(s)...)
 }
 
@@ -448,6 +454,8 @@ func (r *run) obsoleteDumps(s *snapshot.Snapshot) (paths []string) {
 	if dump := s.ChangeDump; dump != nil {
 		if r.changes == nil {
 			add(nil, dump.Packages)
+		} else {
+			add(nil, r.changes.dropped)
 		}
 		if r.changes == nil || len(r.changes.added) > 0 {
 			addParts(dump.Parts)

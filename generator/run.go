@@ -77,6 +77,7 @@ type run struct {
 	events  *events
 	dump    *resourceDump // nil if there is none
 	changes *changeDump   // likewise
+	lists   *changeLists  // what happens to the Change Lists, once it is decided
 	meter   *meter
 	cache   *cacheWriter // nil if none is written
 
@@ -288,7 +289,9 @@ func (r *run) begin() error {
 	if r.o.Dumps.Change {
 		packageSize = r.o.PackageSize
 	}
-	if r.events, err = newEvents(r.stage, r.layout, r.o.limits, packageSize); err != nil {
+	lim := r.o.limits
+	lim.entries = r.o.Rotate.most(lim.entries)
+	if r.events, err = newEvents(r.stage, r.layout, lim, packageSize); err != nil {
 		return err
 	}
 	r.dump, r.changes = r.newResourceDump(), r.newChangeDump()

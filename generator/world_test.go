@@ -137,7 +137,7 @@ func tree(t tester, dir string) map[string]string {
 
 // publication is all that a strict reader gets out of a publication.
 type publication struct {
-	at        time.Time
+	at, from  time.Time // of the Resource List, and of the Change List
 	indexed   bool
 	parts     [][]resourcesync.Entry // resources, as they are cut
 	changes   [][]resourcesync.Entry // events, as they are cut
@@ -293,6 +293,7 @@ func (r *reader) changeList(uri string) {
 	r.t.Helper()
 	doc, entries, _ := r.document(uri, resourcesync.ChangeList)
 	r.linksUp(doc, r.layout.CapabilityList().URI)
+	r.p.from = doc.Metadata.From
 	if !doc.Index {
 		r.changes(doc, entries)
 		return

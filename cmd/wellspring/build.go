@@ -37,6 +37,7 @@ type sourceFlags struct {
 	dumps                   string
 	packageSize             string
 	compression             int
+	rotate, keepChanges     string
 	now                     string
 	dryRun                  bool
 
@@ -67,6 +68,8 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dumps, "dumps", "resource,change", "packages with the content to publish: `resource,change`, one of them, or none")
 	flags.StringVar(&f.packageSize, "package-size", "128MiB", "largest `size` of a package, unless it holds one file alone")
 	flags.IntVar(&f.compression, "compression", generator.DefaultCompression, "`level` of compression in packages, from 0 (none) to 9")
+	flags.StringVar(&f.rotate, "rotate", "full", "when to begin a new Change List: `full|run|hourly|daily|weekly|monthly` or a number of changes")
+	flags.StringVar(&f.keepChanges, "keep-changes", generator.DefaultKeepChanges.String(), "`time` for which to list changes, such as 36h, 90d, 12w, 6m, 2y or all")
 	flags.StringVar(&f.now, "now", "", "`time` to publish at, such as 2026-01-02T03:04:05Z (default: SOURCE_DATE_EPOCH, or the clock)")
 	flags.DurationVar(&f.grace, "grace", generator.DefaultGrace, "`duration` for which to keep files that no document names any more")
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
@@ -92,7 +95,7 @@ func (f *sourceFlags) options(cmd *cobra.Command, args []string) (generator.Opti
 		o.Source = args[0]
 	}
 	o.DumpsByDefault = !cmd.Flags().Changed("dumps")
-	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.checkSource} {
+	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.checkSource} {
 		if err := set(&o); err != nil {
 			return o, &usageError{err, cmd.CommandPath()}
 		}
@@ -168,6 +171,16 @@ func (f *sourceFlags) setReading(o *generator.Options) (err error) {
 		if err := o.CheckCache(); err != nil {
 			return fmt.Errorf("--cache: %w", err)
 		}
+	}
+	return nil
+}
+
+func (f *sourceFlags) setHistory(o *generator.Options) (err error) {
+	if o.Rotate, err = generator.ParseRotation(f.rotate); err != nil {
+		return fmt.Errorf("--rotate: %w", err)
+	}
+	if o.KeepChanges, err = generator.ParseKeep(f.keepChanges); err != nil {
+		return fmt.Errorf("--keep-changes: %w", err)
 	}
 	return nil
 }
