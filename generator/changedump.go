@@ -20,6 +20,8 @@ type changeDump struct {
 	last   *snapshot.ChangeDump // nil if there was none
 	from   time.Time            // where a new Change Dump begins
 	keep   Keep
+	links  []resourcesync.Link
+	linked bool // the dump has other links than before
 	added  []*snapshot.Package
 	// dropped are packages that the dump names no more.
 	dropped []*snapshot.Package
@@ -30,6 +32,7 @@ func (r *run) newChangeDump() *changeDump {
 		return nil
 	}
 	c := &changeDump{stage: r.stage, layout: r.layout, limits: r.o.limits, policy: r.o.policy(), from: r.prev.last, keep: r.o.KeepChanges}
+	c.links, c.linked = r.archives.links(resourcesync.ChangeDump), r.linksChange(resourcesync.ChangeDump)
 	if s := r.prev.snapshot; s != nil {
 		c.last = s.ChangeDump
 	}
@@ -39,7 +42,7 @@ func (r *run) newChangeDump() *changeDump {
 // write stages what the events change, if there are any, and the dump itself
 // where there was none.
 func (c *changeDump) write(e *events, at time.Time) error {
-	if len(e.chunks) == 0 && c.last != nil {
+	if len(e.chunks) == 0 && c.last != nil && !c.linked {
 		return nil
 	}
 	if err := c.writePackages(e, at); err != nil {
@@ -51,7 +54,7 @@ func (c *changeDump) write(e *events, at time.Time) error {
 // retain leaves out the packages that ended too long ago, but keeps two.
 func (c *changeDump) retain(packages []*snapshot.Package, at time.Time) []*snapshot.Package {
 	n := 0
-	for len(packages)-n > 2 && c.keep.isPast(packages[n].Until, at) {
+	for len(packages)-n > max(2, len(c.added)) && c.keep.isPast(packages[n].Until, at) {
 		n++
 	}
 	c.dropped = packages[:n:n]
@@ -141,7 +144,7 @@ func (c *changeDump) writeHead(at time.Time) error {
 		entries[i] = packageEntry(p)
 	}
 	return c.stage.putDump(&dumpDocument{
-		Layout: c.layout, limits: c.limits, ref: c.layout.ChangeDump(), packages: entries,
+		Layout: c.layout, limits: c.limits, ref: c.layout.ChangeDump(), packages: entries, links: c.links,
 		metadata: resourcesync.Metadata{Capability: resourcesync.ChangeDump, From: from},
 	})
 }

@@ -42,6 +42,7 @@ const datetimeBytes = int64(len(` datetime="2006-01-02T15:04:05Z"`))
 func newEvents(st *stage, l layout.Layout, lim limits, packageSize int64) (*events, error) {
 	some := time.Unix(0, 0)
 	head := changeListHead(l, true, some, some)
+	head.Links = append(head.Links, resourcesync.Link{Rel: resourcesync.RelArchives, Href: l.Archive(string(resourcesync.ChangeList)).URI})
 	b, err := resourcesync.AppendHead(nil, &head)
 	if err != nil {
 		return nil, err
@@ -189,6 +190,8 @@ type changeLists struct {
 	layout layout.Layout
 	events *events
 	last   *snapshot.Snapshot
+	links  []resourcesync.Link // of the live document
+	linked bool                // the live document has other links than before
 	rotate Rotation
 	keep   Keep
 	// dropped are lists that the Index names no more.
@@ -198,13 +201,38 @@ type changeLists struct {
 func (r *run) changeLists() *changeLists {
 	return &changeLists{
 		stage: r.stage, layout: r.layout, events: r.events, last: r.prev.snapshot, rotate: r.o.Rotate, keep: r.o.KeepChanges,
+		links: r.archives.links(resourcesync.ChangeList), linked: r.linksChange(resourcesync.ChangeList),
 	}
 }
 
 // first stages the empty open list with which a publication begins.
 func (c *changeLists) first(at time.Time) error {
-	head := changeListHead(c.layout, false, at, time.Time{})
+	head := c.liveHead(at)
 	return c.stage.putDocument(c.layout.ChangeList(), &head, nil)
+}
+
+// liveHead returns the properties of the live document, a list or the Index.
+func (c *changeLists) liveHead(from time.Time) resourcesync.Document {
+	head := changeListHead(c.layout, false, from, time.Time{})
+	head.Links = append(head.Links, c.links...)
+	return head
+}
+
+// relink stages the live document again, with other links and nothing else.
+func (c *changeLists) relink() error {
+	if c.indexed() {
+		return c.index(c.last.Changes)
+	}
+	open, err := c.last.OpenList()
+	if err != nil {
+		return err
+	}
+	head := c.liveHead(open.From)
+	doc, err := c.list(&head, open, nil, time.Time{})
+	if err != nil {
+		return err
+	}
+	return c.stage.put(doc, open.Ref, false)
 }
 
 // write stages what the events change. The last chunk is published at the time
@@ -239,7 +267,10 @@ func (c *changeLists) indexed() bool {
 
 // extend appends the events to the open list.
 func (c *changeLists) extend(open *snapshot.OpenList, at time.Time) error {
-	head := changeListHead(c.layout, c.indexed(), open.From, time.Time{})
+	head := c.liveHead(open.From)
+	if c.indexed() {
+		head = changeListHead(c.layout, true, open.From, time.Time{})
+	}
 	doc, err := c.list(&head, open, &c.events.chunks[0], at)
 	if err != nil {
 		return err
@@ -247,7 +278,7 @@ func (c *changeLists) extend(open *snapshot.OpenList, at time.Time) error {
 	if err := c.stage.put(doc, open.Ref, false); err != nil || !c.indexed() {
 		return err
 	}
-	if lists := c.retain(c.last.Changes, at); len(c.dropped) > 0 {
+	if lists := c.retain(c.last.Changes, at); len(c.dropped) > 0 || c.linked {
 		return c.index(lists)
 	}
 	return nil
@@ -255,8 +286,8 @@ func (c *changeLists) extend(open *snapshot.OpenList, at time.Time) error {
 
 // retain leaves out the lists that ended too long ago, but keeps two.
 func (c *changeLists) retain(lists []snapshot.ChangeList, at time.Time) []snapshot.ChangeList {
-	n := 0
-	for len(lists)-n > 2 && c.keep.isPast(lists[n].Until, at) {
+	n, before := 0, len(c.last.Changes)-1 // those that this run closes stay
+	for n < before && len(lists)-n > 2 && c.keep.isPast(lists[n].Until, at) {
 		n++
 	}
 	c.dropped = lists[:n:n]
@@ -375,7 +406,7 @@ func (c *changeLists) index(lists []snapshot.ChangeList) error {
 	if len(lists) > resourcesync.MaxEntries {
 		return fmt.Errorf("%d Change Lists are more than one Index can hold (%d)", len(lists), resourcesync.MaxEntries)
 	}
-	head := changeListHead(c.layout, false, lists[0].From, time.Time{})
+	head := c.liveHead(lists[0].From)
 	head.Index = true
 	entries := make([]resourcesync.Entry, len(lists))
 	for i, l := range lists {

@@ -1,6 +1,8 @@
 package generator
 
 import (
+	"strings"
+
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
@@ -12,12 +14,14 @@ type dumpDocument struct {
 	ref      layout.Ref
 	metadata resourcesync.Metadata
 	packages []resourcesync.Entry
+	links    []resourcesync.Link // of the live document
 }
 
 // putDump stages a dump or, if it has more packages than one document can hold,
 // an Index and the dumps under it.
 func (s *stage) putDump(d *dumpDocument) error {
 	head := dumpHead(d.Layout, d.metadata)
+	head.Links = append(head.Links, d.links...)
 	cuts := d.cuts()
 	if len(cuts) == 1 {
 		return s.putDocument(d.ref, &head, d.packages)
@@ -66,13 +70,28 @@ func (s *stage) putDumpPart(d *dumpDocument, packages []resourcesync.Entry) (e r
 	if err != nil {
 		return e, err
 	}
-	ref := d.ResourceDumpPart(doc.digest)
-	if md.Capability == resourcesync.ChangeDump {
-		ref = d.ChangeDumpPart(md.Until, doc.digest)
-	}
-	e = resourcesync.Entry{Loc: ref.URI, Metadata: md}
+	e = resourcesync.Entry{Metadata: md}
 	e.Metadata.Capability = ""
 	e.Metadata.Hash = doc.hash()
 	e.Metadata.SetLength(doc.length)
+	ref := d.partRef(&last, doc)
+	e.Loc = ref.URI
 	return e, s.put(doc, ref, true)
+}
+
+// partRef names a document under the Index, whose last entry says the latest
+// time.
+func (d *dumpDocument) partRef(last *resourcesync.Metadata, doc *document) layout.Ref {
+	switch c := d.metadata.Capability; c {
+	case resourcesync.ResourceDump:
+		return d.ResourceDumpPart(doc.digest)
+	case resourcesync.ChangeDump:
+		return d.ChangeDumpPart(last.Until, doc.digest)
+	default: // an archive
+		at := last.At
+		if at.IsZero() {
+			at = last.Until
+		}
+		return d.Archived(strings.TrimSuffix(string(c), "-archive"), at, doc.digest)
+	}
 }

@@ -54,6 +54,12 @@ type Options struct {
 	// KeepChanges is how long Change Lists and the packages of the Change Dump
 	// stay in the live documents after they end; by default DefaultKeepChanges.
 	KeepChanges Keep
+	// Archive says whether superseded snapshots and old changes are archived; nil
+	// goes on as the last publication did.
+	Archive *bool
+	// ArchiveKeep says which archived snapshots are kept; by default
+	// DefaultArchiveKeep.
+	ArchiveKeep ArchiveKeep
 	// Now is the clock; by default that of the system.
 	Now func() time.Time
 	// FixedClock says that Now is not the system's, so that it may lie in the
@@ -132,6 +138,9 @@ func (o *Options) applyDefaults() {
 	}
 	if o.KeepChanges == (Keep{}) {
 		o.KeepChanges = DefaultKeepChanges
+	}
+	if o.ArchiveKeep == (ArchiveKeep{}) {
+		o.ArchiveKeep = DefaultArchiveKeep
 	}
 	if o.Now == nil {
 		o.Now = time.Now

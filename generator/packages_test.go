@@ -39,7 +39,7 @@ func (r *reader) resourceDump(uri string) {
 	r.linksUp(doc, r.layout.CapabilityList().URI)
 	r.p.dumps.any = true
 	if doc.Index {
-		entries = r.dumpParts(uri, resourcesync.ResourceDump, entries)
+		entries = r.dumpParts(r.layout.ResourceDump().URI, resourcesync.ResourceDump, entries)
 	}
 	r.p.dumps.content = map[string]string{}
 	for i := range entries {
@@ -112,6 +112,7 @@ func (r *reader) zipPackage(e *resourcesync.Entry, want resourcesync.Capability)
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.named[path] = true
 	r.listed(e, raw)
 	files := unzip(r.t, raw)
 	if len(e.Links) != 1 || e.Links[0].Rel != resourcesync.RelContents {

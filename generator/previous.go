@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,13 +111,23 @@ func (r *run) readReplaced() {
 		return
 	}
 	r.prev.last = s.Last
+	archived, err := s.ArchivedBodies()
+	if err != nil {
+		r.warn("the old archives could not be read, so that not all of their files will be removed: %v", err)
+	}
+	bodies := append(s.Bodies(), archived...)
+	slices.Sort(bodies)
+	bodies = slices.Compact(bodies) // as snapshots share them
 	if folder == r.layout.Folder {
-		r.prev.retired, r.prev.obsolete = record.Retired, s.Bodies()
+		r.prev.retired, r.prev.obsolete = record.Retired, bodies
 		r.prev.remove = []string{old.ResourceDump().Path, old.ChangeDump().Path} // unless they are written
+		for _, kind := range layout.Kinds {
+			r.prev.remove = append(r.prev.remove, old.Archive(kind).Path)
+		}
 		return
 	}
 	r.prev.folders = []string{folder}
-	r.prev.remove = s.Bodies()
+	r.prev.remove = bodies
 	for _, b := range record.Retired {
 		r.prev.remove = append(r.prev.remove, b.Path)
 	}

@@ -45,6 +45,7 @@ type history struct {
 	dir   string
 	past  []publication
 	files map[string]string // path to content
+	lost  bool              // so that nobody knows what it led to
 }
 
 func (h *history) play() {
@@ -76,6 +77,13 @@ func (h *history) play() {
 // drawHistory chooses how lists are closed, and how long they stay.
 func (h *history) drawHistory() {
 	h.options.Rotate, _ = ParseRotation(rapid.SampledFrom([]string{"full", "full", "run", "hourly", "daily", "weekly", "3"}).Draw(h.t, "rotate"))
+	if on := rapid.SampledFrom([]string{"as before", "as before", "on", "off"}).Draw(h.t, "archive"); on != "as before" {
+		archive := on == "on"
+		h.options.Archive = &archive
+	} else {
+		h.options.Archive = nil
+	}
+	h.options.ArchiveKeep, _ = ParseArchiveKeep(rapid.SampledFrom([]string{"daily=all", "daily=2", "weekly=1,yearly=all"}).Draw(h.t, "archive keep"))
 	h.options.KeepChanges, _ = ParseKeep(rapid.SampledFrom([]string{"all", "all", "0", "2d"}).Draw(h.t, "keep"))
 }
 
@@ -105,13 +113,18 @@ func (h *history) edit() {
 	}
 }
 
-// losePackages removes files of the Resource Dump, which are written again.
+// losePackages removes files of the Resource Dump, which are written again. Those
+// of an archive could not be.
 func (h *history) losePackages() {
+	if archives, _ := filepath.Glob(filepath.Join(h.out, "resourcesync", "*-archive.xml")); len(archives) > 0 {
+		return
+	}
 	record := tree(h.t, h.out)["resourcesync/publication.json"]
 	files, _ := filepath.Glob(filepath.Join(h.out, "resourcesync", "resourcedump", "*"))
 	for _, f := range files {
 		if !strings.Contains(record, filepath.Base(f)) && rapid.Bool().Draw(h.t, "lose") { // it is not retired
 			os.Remove(f)
+			h.lost = true
 		}
 	}
 }
@@ -149,6 +162,9 @@ func (h *history) delete(name string) {
 func (h *history) buildAndCheck() {
 	h.build()
 	p := read(h.t, h.out)
+	if !h.lost {
+		readAll(h.t, h.out)
+	}
 	if len(p.resources) != len(h.files) {
 		h.t.Fatalf("%d resources for %d files", len(p.resources), len(h.files))
 	}
@@ -162,6 +178,15 @@ func (h *history) buildAndCheck() {
 		got := replay(h.t, before.resources, p, before.at)
 		if diff := cmp.Diff(withoutTimes(p.resources), withoutTimes(got)); diff != "" {
 			h.t.Fatalf("replaying from %v (-published +replayed):\n%s", before.at, diff)
+		}
+	}
+	for _, before := range p.archived {
+		if p.from.After(before.at) {
+			continue
+		}
+		got := replay(h.t, before.resources, p, before.at)
+		if diff := cmp.Diff(withoutTimes(p.resources), withoutTimes(got)); diff != "" {
+			h.t.Fatalf("replaying from the archived %v (-published +replayed):\n%s", before.at, diff)
 		}
 	}
 	for _, before := range h.past {

@@ -25,7 +25,7 @@ func (r *run) publish(ctx context.Context) error {
 	if r.o.DryRun {
 		return r.foresee()
 	}
-	at, err := r.compose()
+	at, err := r.compose(ctx)
 	if err != nil {
 		return err
 	}
@@ -113,6 +113,7 @@ func (r *run) foresee() error {
 	add(changes, first || events)
 	add(l.ResourceDump(), r.o.Dumps.Resource && (lists || r.dumpIsStale()))
 	add(l.ResourceList(), lists)
+	r.foreseeArchives(add, lists)
 	for _, d := range r.descriptions() {
 		same, err := r.isPublished(d)
 		if err != nil {
@@ -159,7 +160,7 @@ func (r *run) foreseeChanges() (layout.Ref, error) {
 
 // compose stages all documents in the order of the commit, and returns the time
 // of the publication.
-func (r *run) compose() (time.Time, error) {
+func (r *run) compose(ctx context.Context) (time.Time, error) {
 	at := r.at(len(r.events.chunks))
 	completed := r.o.Now().UTC().Truncate(time.Second)
 	if completed.Before(at) {
@@ -168,7 +169,7 @@ func (r *run) compose() (time.Time, error) {
 	if err := r.checkSpace(); err != nil {
 		return at, err
 	}
-	if err := r.composeLists(at, completed); err != nil {
+	if err := r.composeLists(ctx, at, completed); err != nil {
 		return at, err
 	}
 	for _, d := range r.descriptions() {
@@ -191,14 +192,14 @@ func (r *run) compose() (time.Time, error) {
 	return at, r.composeRecord(at)
 }
 
-func (r *run) composeLists(at, completed time.Time) error {
-	writeList := !r.list.unchanged()
+func (r *run) composeLists(ctx context.Context, at, completed time.Time) error {
+	writeList := !r.list.unchanged() || r.linksChange(resourcesync.ResourceList)
 	if writeList {
 		if err := r.list.writeBodies(r.layout, at, completed); err != nil {
 			return err
 		}
 	}
-	writeDump := r.dump != nil && (writeList || !r.dump.unchanged())
+	writeDump := r.dump != nil && (writeList || !r.dump.unchanged() || r.linksChange(resourcesync.ResourceDump))
 	if writeDump {
 		if err := r.dump.writeBodies(); err != nil {
 			return err
@@ -212,10 +213,12 @@ func (r *run) composeLists(at, completed time.Time) error {
 			return err
 		}
 	}
-	if !writeList {
-		return nil
+	if writeList {
+		if err := r.list.writeHead(r.layout, at, completed); err != nil {
+			return err
+		}
 	}
-	return r.list.writeHead(r.layout, at, completed)
+	return r.composeArchives(ctx, writeList, writeDump)
 }
 
 // composeChanges stages what tells of the changes: the Change Dump, and the
@@ -236,6 +239,8 @@ func (r *run) composeChanges(at time.Time) error {
 		return r.lists.first(at)
 	case r.events.total > 0:
 		return r.lists.write(at)
+	case r.lists.linked:
+		return r.lists.relink()
 	}
 	return nil
 }
@@ -265,6 +270,11 @@ func (r *run) descriptions() []description {
 	}
 	if r.o.Dumps.Change {
 		capabilities = append(capabilities, capability(l.ChangeDump(), resourcesync.ChangeDump))
+	}
+	if r.archives != nil {
+		for _, kind := range r.archives.kinds {
+			capabilities = append(capabilities, capability(l.Archive(string(kind)), kind.Archive()))
+		}
 	}
 	return []description{
 		{l.CapabilityList(), mustMarshal(list, capabilities...)},
@@ -304,7 +314,9 @@ func (r *run) composeRecord(at time.Time) error {
 	if record.Heads, err = r.heads(); err != nil {
 		return err
 	}
-	record.Retired = r.retire(at)
+	if record.Retired, err = r.retire(at); err != nil {
+		return err
+	}
 	b, err := record.Marshal()
 	if err != nil {
 		return err
@@ -335,6 +347,11 @@ func (r *run) heads() ([]snapshot.Head, error) {
 	if r.o.Dumps.Change {
 		paths = append(paths, l.ChangeDump().Path)
 	}
+	if r.archives != nil {
+		for _, kind := range r.archives.kinds {
+			paths = append(paths, l.Archive(string(kind)).Path)
+		}
+	}
 	if s := r.prev.snapshot; s != nil && r.events.total == 0 {
 		paths = append(paths, s.Changes[len(s.Changes)-1].Path)
 	}
@@ -354,14 +371,21 @@ func (r *run) heads() ([]snapshot.Head, error) {
 
 // retire returns the bodies that are kept although nothing names them any more,
 // and plans to remove those that were kept for long enough.
-func (r *run) retire(at time.Time) (kept []snapshot.Retired) {
-	written, obsolete := r.stage.paths(), r.obsolete()
+func (r *run) retire(at time.Time) (kept []snapshot.Retired, err error) {
+	written := r.stage.paths()
+	obsolete, err := r.unreached()
+	if err != nil {
+		return nil, err
+	}
 	for _, path := range obsolete {
 		if !written[path] {
 			kept = append(kept, snapshot.Retired{Path: path, Since: at})
 		}
 	}
-	named := r.named()
+	named, err := r.named()
+	if err != nil {
+		return nil, err
+	}
 	for _, b := range r.prev.retired {
 		switch {
 		case written[b.Path] || named[b.Path]:
@@ -372,26 +396,62 @@ func (r *run) retire(at time.Time) (kept []snapshot.Retired) {
 			kept = append(kept, b)
 		}
 	}
-	for _, path := range append(r.prev.remove, r.endedDumps()...) {
+	for _, path := range append(r.prev.remove, r.endedHeads()...) {
 		if !written[path] && !named[path] {
 			r.tx.Remove(path)
 			r.report.Swept++
 		}
 	}
-	return kept
+	return kept, nil
+}
+
+// unreached returns the bodies of the last publication that neither the live
+// documents nor the archives lead to any more.
+func (r *run) unreached() (paths []string, err error) {
+	archived, candidates, err := r.archives.reached()
+	if err != nil {
+		return nil, err
+	}
+	ended, err := r.endedBodies()
+	if err != nil {
+		return nil, err
+	}
+	obsolete := r.obsolete()
+	seen := map[string]bool{} // and those that stay live
+	if s := r.prev.snapshot; s != nil {
+		for _, path := range s.Bodies() {
+			seen[path] = true
+		}
+	}
+	for _, path := range obsolete {
+		delete(seen, path)
+	}
+	for _, path := range slices.Concat(obsolete, candidates, ended) {
+		if !archived[path] && !seen[path] {
+			seen[path] = true
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
 }
 
 // named returns the bodies that the last publication names. A record that calls
 // one of them retired is wrong: they have only been so since this run, if they
 // are.
-func (r *run) named() map[string]bool {
+func (r *run) named() (map[string]bool, error) {
 	named := map[string]bool{}
-	if s := r.prev.snapshot; s != nil {
-		for _, path := range s.Bodies() {
-			named[path] = true
-		}
+	s := r.prev.snapshot
+	if s == nil || len(r.prev.retired) == 0 && len(r.prev.remove) == 0 {
+		return named, nil
 	}
-	return named
+	archived, err := s.ArchivedBodies()
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range append(archived, s.Bodies()...) {
+		named[path] = true
+	}
+	return named, nil
 }
 
 // obsolete returns the bodies of the last publication that this one does not
@@ -464,8 +524,11 @@ func (r *run) obsoleteDumps(s *snapshot.Snapshot) (paths []string) {
 	return paths
 }
 
-// endedDumps returns the heads of dumps that are published no more.
-func (r *run) endedDumps() (paths []string) {
+// endedHeads returns the heads of dumps and archives that are published no more.
+func (r *run) endedHeads() (paths []string) {
+	for _, kind := range r.endedArchives() {
+		paths = append(paths, r.layout.Archive(string(kind)).Path)
+	}
 	s := r.prev.snapshot
 	if s != nil && s.ResourceDump != nil && r.dump == nil {
 		paths = append(paths, r.layout.ResourceDump().Path)

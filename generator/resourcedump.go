@@ -24,6 +24,7 @@ type resourceDump struct {
 	policy  zipdump.Policy
 	at      time.Time // when the run began
 	now     func() time.Time
+	links   []resourcesync.Link // of the live dump or its Index
 
 	pieces []dumpPiece
 
@@ -69,6 +70,7 @@ func (r *run) newResourceDump() *resourceDump {
 		cutter: r.o.packageCutter(r.o.PackageSize), policy: r.o.policy(),
 		at: r.at(1), now: r.o.Now, reused: map[string]bool{},
 	}
+	d.links = r.archives.links(resourcesync.ResourceDump)
 	if s := r.prev.snapshot; s != nil {
 		d.last, d.earlier.last = s.ResourceDump, s
 	}
@@ -342,7 +344,7 @@ func (s *stage) putPackage(zip, manifest *document, p *snapshot.Package) error {
 // Index.
 func (d *resourceDump) writeHead(at, completed time.Time) error {
 	return d.stage.putDump(&dumpDocument{
-		Layout: d.layout, limits: d.limits, ref: d.layout.ResourceDump(), packages: d.entries,
+		Layout: d.layout, limits: d.limits, ref: d.layout.ResourceDump(), packages: d.entries, links: d.links,
 		metadata: resourcesync.Metadata{Capability: resourcesync.ResourceDump, At: at, Completed: completed},
 	})
 }

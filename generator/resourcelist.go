@@ -21,6 +21,7 @@ type resourceList struct {
 	cutter layout.Cutter
 	head   resourcesync.Document // with placeholders for the times
 	foot   int64
+	links  []resourcesync.Link // of the live list or its Index
 
 	pieces  []piece
 	entries int
@@ -55,10 +56,12 @@ type piece struct {
 	rare    bool // ends where parts end that are made of many pieces
 }
 
-func newResourceList(st *stage, l layout.Layout, last *snapshot.Snapshot, lim limits) (*resourceList, error) {
-	r := &resourceList{stage: st, last: last, limits: lim}
+func newResourceList(st *stage, l layout.Layout, last *snapshot.Snapshot, lim limits, links []resourcesync.Link) (*resourceList, error) {
+	r := &resourceList{stage: st, last: last, limits: lim, links: links}
 	r.head = resourceListHead(l, true, time.Unix(0, 0), time.Unix(0, 0))
-	head, err := resourcesync.AppendHead(nil, &r.head)
+	longest := r.head
+	longest.Links = append(longest.Links[:len(longest.Links):len(longest.Links)], links...)
+	head, err := resourcesync.AppendHead(nil, &longest)
 	if err != nil {
 		return nil, err
 	}
@@ -313,6 +316,7 @@ func (r *resourceList) writeBodies(l layout.Layout, at, completed time.Time) err
 // writeHead stages the list itself or, if it has parts, its Index.
 func (r *resourceList) writeHead(l layout.Layout, at, completed time.Time) error {
 	head := resourceListHead(l, false, at, completed)
+	head.Links = append(head.Links, r.links...)
 	if !r.fits() {
 		head.Index = true
 		return r.stage.putDocument(l.ResourceList(), &head, r.index)

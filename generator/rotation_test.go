@@ -76,7 +76,7 @@ func TestRotation(t *testing.T) {
 				w.build() // without events nothing is closed
 			}
 			var got []int
-			for _, list := range read(t, w.out).changes {
+			for _, list := range readAll(t, w.out).changes {
 				got = append(got, len(list))
 			}
 			if !slices.Equal(got, want) {
@@ -97,7 +97,7 @@ func TestRotationOfOneRun(t *testing.T) {
 		w.file(fmt.Sprintf("new/%02d", i), "x", longAgo)
 	}
 	w.build()
-	p := read(t, w.out)
+	p := readAll(t, w.out)
 	if len(p.changes) != 4 || len(p.changes[0]) != 10 || len(p.changes[3]) != 5 {
 		t.Errorf("%d lists", len(p.changes))
 	}
@@ -120,7 +120,7 @@ func TestKeepChanges(t *testing.T) {
 				w.file("new", strings.Repeat("x", i), longAgo)
 				w.build()
 			}
-			p := read(t, w.out)
+			p := readAll(t, w.out)
 			if len(p.changes) != want || p.from.After(p.at) {
 				t.Errorf("%d lists from %v, want %d", len(p.changes), p.from, want)
 			}
@@ -151,13 +151,13 @@ func TestKeepChangesAlone(t *testing.T) {
 	if report := w.build(); report.Wrote {
 		t.Errorf("got %+v", report)
 	}
-	if p := read(t, w.out); len(p.changes) != 5 {
+	if p := readAll(t, w.out); len(p.changes) != 5 {
 		t.Errorf("%d lists", len(p.changes))
 	}
 	w.file("new", "", longAgo)
 	w.options.Rotate = Rotation{} // so that the open list is extended
 	w.build()
-	p := read(t, w.out)
+	p := readAll(t, w.out)
 	if len(p.changes) != 2 || p.changes[1][len(p.changes[1])-1].Metadata.Change != resourcesync.Updated {
 		t.Errorf("%d lists", len(p.changes))
 	}

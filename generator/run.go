@@ -78,8 +78,10 @@ type run struct {
 	dump    *resourceDump // nil if there is none
 	changes *changeDump   // likewise
 	lists   *changeLists  // what happens to the Change Lists, once it is decided
-	meter   *meter
-	cache   *cacheWriter // nil if none is written
+	// archives is nil if there are none.
+	archives *archives
+	meter    *meter
+	cache    *cacheWriter // nil if none is written
 
 	linkWarnings []string
 	oddNames     oddNames
@@ -278,11 +280,14 @@ func (r *run) checkTime(d *detector) error {
 // begin makes what gathers the findings.
 func (r *run) begin() error {
 	if r.o.DryRun {
+		r.archives = r.newArchives()
 		return nil
 	}
 	r.stage = &stage{tx: r.tx, packed: r.meter.pack}
 	var err error
-	if r.list, err = newResourceList(r.stage, r.layout, r.prev.snapshot, r.o.limits); err != nil {
+	r.archives = r.newArchives()
+	links := r.archives.links(resourcesync.ResourceList)
+	if r.list, err = newResourceList(r.stage, r.layout, r.prev.snapshot, r.o.limits, links); err != nil {
 		return err
 	}
 	var packageSize int64

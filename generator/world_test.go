@@ -143,6 +143,7 @@ type publication struct {
 	changes   [][]resourcesync.Entry // events, as they are cut
 	resources map[string]resourcesync.Entry
 	dumps     dumps
+	archived  []publication // snapshots, in the order of time
 }
 
 // reader reads a publication by its links, from the Source Description on, and
@@ -152,11 +153,26 @@ type reader struct {
 	dir    string
 	layout layout.Layout
 	p      publication
+	named  map[string]bool // paths of all that was read
+	past   [][]resourcesync.Entry
 }
 
 func read(t tester, dir string) publication {
 	t.Helper()
-	r := &reader{t: t, dir: dir}
+	return newReader(t, dir).p
+}
+
+// readAll reads a publication whose folder has nothing else in it.
+func readAll(t tester, dir string) publication {
+	t.Helper()
+	r := newReader(t, dir)
+	r.checkOrphans()
+	return r.p
+}
+
+func newReader(t tester, dir string) *reader {
+	t.Helper()
+	r := &reader{t: t, dir: dir, named: map[string]bool{}}
 	var err error
 	if r.layout, err = layout.New(layout.Identity{BaseURL: "https://example.org/"}); err != nil {
 		t.Fatal(err)
@@ -176,11 +192,12 @@ func read(t tester, dir string) publication {
 		case resourcesync.ChangeDump:
 			r.changeDump(c.Loc)
 		default:
-			t.Errorf("unknown capability %q", c.Metadata.Capability)
+			r.archive(&c)
 		}
 	}
 	r.checkDumps()
-	return r.p
+	r.p.changes = append(r.past, r.p.changes...)
+	return r
 }
 
 func (r *reader) checkRecord() {
@@ -193,6 +210,7 @@ func (r *reader) checkRecord() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.named[r.layout.Record().Path] = true
 	for _, h := range record.Heads {
 		b, err := os.ReadFile(filepath.Join(r.dir, h.Path))
 		sum := sha256.Sum256(b)
@@ -204,6 +222,10 @@ func (r *reader) checkRecord() {
 		if _, err := os.Stat(filepath.Join(r.dir, retired.Path)); err != nil {
 			r.t.Fatalf("a retired body is gone: %v", err)
 		}
+		if r.named[retired.Path] {
+			r.t.Errorf("%s is retired twice", retired.Path)
+		}
+		r.named[retired.Path] = true
 	}
 }
 
@@ -218,6 +240,7 @@ func (r *reader) document(uri string, want resourcesync.Capability) (*resourcesy
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.named[path] = true
 	d := resourcesync.NewDecoder(bytes.NewReader(b), resourcesync.Limits{})
 	doc, err := d.Document()
 	if err != nil {
@@ -273,7 +296,7 @@ func (r *reader) resourceList(uri string) {
 		part, resources, content := r.document(entries[i].Loc, resourcesync.ResourceList)
 		r.linksUp(part, r.layout.CapabilityList().URI)
 		r.listed(&entries[i], content)
-		if part.Link(resourcesync.RelIndex) != uri || part.Metadata.At.After(r.p.at) || !part.Metadata.At.Equal(entries[i].Metadata.At) {
+		if part.Link(resourcesync.RelIndex) != r.layout.ResourceList().URI || part.Metadata.At.After(r.p.at) || !part.Metadata.At.Equal(entries[i].Metadata.At) {
 			r.t.Errorf("%s does not fit under its Index", entries[i].Loc)
 		}
 		r.p.parts = append(r.p.parts, resources)

@@ -238,7 +238,7 @@ func (l Layout) ChangeDump() Ref { return l.inFolder("changedump.xml") }
 // ChangeDumpPart returns the Change Dump, under an Index, with the packages up
 // to a time, whose content has the SHA-256 digest.
 func (l Layout) ChangeDumpPart(until time.Time, digest [32]byte) Ref {
-	return l.inFolder(fmt.Sprintf("changedump/%s-%x.xml", stamp(until), digest[:4]))
+	return l.Archived("changedump", until, digest)
 }
 
 // ChangeDumpPackage returns the package with the changes up to a time that has
@@ -256,6 +256,22 @@ func (l Layout) ManifestOf(zip Ref) Ref {
 	return l.ref(strings.TrimSuffix(zip.Path, ".zip") + ".xml")
 }
 
+// Kinds are the names of the documents that can have archives.
+var Kinds = [...]string{"resourcelist", "changelist", "resourcedump", "changedump"}
+
+// Live returns the live document of a kind, or its Index.
+func (l Layout) Live(kind string) Ref { return l.inFolder(kind + ".xml") }
+
+// Archive returns the archive of a kind of document. See Archives 0.9.1 §3.
+func (l Layout) Archive(kind string) Ref { return l.inFolder(kind + "-archive.xml") }
+
+// Archived returns the document of a kind that was superseded, and was of a
+// time, or an archive of that kind under its index, whose content has the SHA-256
+// digest.
+func (l Layout) Archived(kind string, at time.Time, digest [32]byte) Ref {
+	return l.inFolder(fmt.Sprintf("%s/%s-%x.xml", kind, stamp(at), digest[:4]))
+}
+
 // Record returns the file that holds the publication together.
 func (l Layout) Record() Ref { return l.inFolder("publication.json") }
 
@@ -264,7 +280,9 @@ func (l Layout) Record() Ref { return l.inFolder("publication.json") }
 func (l Layout) Documents() []string {
 	return []string{
 		"capabilitylist.xml", "resourcelist.xml", "resourcelist", "changelist.xml", "changelist",
-		"resourcedump.xml", "resourcedump", "changedump.xml", "changedump", "publication.json",
+		"resourcedump.xml", "resourcedump", "changedump.xml", "changedump",
+		"resourcelist-archive.xml", "changelist-archive.xml", "resourcedump-archive.xml", "changedump-archive.xml",
+		"publication.json",
 	}
 }
 
@@ -278,6 +296,11 @@ func (l Layout) IsHead(path string) bool {
 			return true
 		}
 	}
+	for _, kind := range Kinds {
+		if path == l.Archive(kind).Path {
+			return true
+		}
+	}
 	kind, name := l.inSubfolder(path)
 	return kind == "changelist" && isChangeList(name)
 }
@@ -288,11 +311,11 @@ func (l Layout) IsHead(path string) bool {
 func (l Layout) IsBody(path string) bool {
 	switch kind, name := l.inSubfolder(path); kind {
 	case "resourcelist":
-		return isDigest(trimExtension(name, ".xml"))
+		return isDigest(trimExtension(name, ".xml")) || isStampedDigest(trimExtension(name, ".xml"))
 	case "changelist":
-		return isChangeList(name)
+		return isChangeList(name) || isStampedDigest(trimExtension(name, ".xml"))
 	case "resourcedump":
-		return isDigest(trimExtension(name, ".xml", ".zip"))
+		return isDigest(trimExtension(name, ".xml", ".zip")) || isStampedDigest(trimExtension(name, ".xml"))
 	case "changedump":
 		return isStampedDigest(trimExtension(name, ".xml", ".zip"))
 	}

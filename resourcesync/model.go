@@ -17,6 +17,10 @@ const (
 	ChangeDumpManifest   Capability = "changedump-manifest"
 )
 
+// Archive returns the capability of the archives of a document: of Resource
+// Lists, Resource Dumps, Change Lists or Change Dumps. See Archives 0.9.1 §3.
+func (c Capability) Archive() Capability { return c + "-archive" }
+
 // ChangeType says what happened to a resource. See Z39.99-2017 §7.
 type ChangeType string
 
@@ -34,6 +38,7 @@ const (
 	RelIndex       = "index"
 	RelContents    = "contents"
 	RelDescribedBy = "describedby"
+	RelArchives    = "archives"
 )
 
 // Document is what stands before the entries: the kind of the root element, and

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/layout"
@@ -13,8 +14,8 @@ import (
 
 // ResourceDump is what was published as the Resource Dump.
 type ResourceDump struct {
-	At       time.Time
-	Packages []*Package
+	At, Completed time.Time
+	Packages      []*Package
 	// Parts are the dumps of an Index, if there is one.
 	Parts []Part
 	// Lost, a *PartError, says why some of the packages are not known any more.
@@ -63,7 +64,7 @@ func (s *Snapshot) readResourceDump() error {
 	if doc == nil || err != nil {
 		return err
 	}
-	dump := &ResourceDump{At: doc.Metadata.At}
+	dump := &ResourceDump{At: doc.Metadata.At, Completed: doc.Metadata.Completed}
 	s.later(dump.At)
 	if doc.Index {
 		if dump.Parts, err = s.dumpParts(ref, "resourcedump/", entries); err != nil {
@@ -241,22 +242,22 @@ func (s *Snapshot) readChangeDump() error {
 	return nil
 }
 
-// dumpBodies returns the paths of all packages and manifests.
-func (s *Snapshot) dumpBodies() (paths []string) {
-	var all []*Package
-	if s.ResourceDump != nil {
-		all = append(all, s.ResourceDump.Packages...)
-		for _, part := range s.ResourceDump.Parts {
-			paths = append(paths, part.Path)
-		}
+// IsWhole reports whether all packages are there, as far as is known.
+func (d *ResourceDump) IsWhole() bool {
+	return d.Lost == nil && !slices.ContainsFunc(d.Packages, func(p *Package) bool { return p.Lost != nil })
+}
+
+// Bodies returns the paths of all packages, manifests and parts.
+func (d *ResourceDump) Bodies() []string { return bodies(d.Packages, d.Parts) }
+
+// Bodies returns the paths of all packages, manifests and parts.
+func (d *ChangeDump) Bodies() []string { return bodies(d.Packages, d.Parts) }
+
+func bodies(packages []*Package, parts []Part) (paths []string) {
+	for _, part := range parts {
+		paths = append(paths, part.Path)
 	}
-	if s.ChangeDump != nil {
-		all = append(all, s.ChangeDump.Packages...)
-		for _, part := range s.ChangeDump.Parts {
-			paths = append(paths, part.Path)
-		}
-	}
-	for _, p := range all {
+	for _, p := range packages {
 		paths = append(paths, p.Path, p.Manifest.Path)
 	}
 	return paths

@@ -87,6 +87,9 @@ type Snapshot struct {
 	// ResourceDump and ChangeDump are nil where there are none.
 	ResourceDump *ResourceDump
 	ChangeDump   *ChangeDump
+	// Archives have the documents that were superseded, by their kind. There
+	// is none for kinds without an archive.
+	Archives map[resourcesync.Capability]*Archive
 	// Cutter, if it is set before the resources are read, tells in which
 	// package of the Resource Dump each of them is.
 	Cutter *layout.PackageCutter
@@ -117,7 +120,7 @@ type ChangeList struct {
 // *[IdentityError] or a *[DamagedError] where there is nothing to go on from.
 func Open(files fs.FS, l layout.Layout) (*Snapshot, error) {
 	s := &Snapshot{files: files, layout: l}
-	for _, step := range []func() error{s.readRecord, s.checkHeads, s.find, s.readResourceList, s.readChangeList, s.readResourceDump, s.readChangeDump} {
+	for _, step := range []func() error{s.readRecord, s.checkHeads, s.find, s.readResourceList, s.readChangeList, s.readResourceDump, s.readChangeDump, s.readArchives} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -323,8 +326,9 @@ func (s *Snapshot) Changed() (bool, error) {
 	return err == nil && !bytes.Equal(b, s.record), err
 }
 
-// Bodies returns the paths of all files that are not among the record's fixed
-// names: parts, Change Lists under an Index, packages and their manifests.
+// Bodies returns the paths of all files that the live documents name, but for
+// those with fixed names: parts, Change Lists under an Index, packages and their
+// manifests.
 func (s *Snapshot) Bodies() []string {
 	var paths []string
 	if s.Indexed {
@@ -337,7 +341,13 @@ func (s *Snapshot) Bodies() []string {
 			paths = append(paths, c.Path)
 		}
 	}
-	return append(paths, s.dumpBodies()...)
+	if s.ResourceDump != nil {
+		paths = append(paths, s.ResourceDump.Bodies()...)
+	}
+	if s.ChangeDump != nil {
+		paths = append(paths, s.ChangeDump.Bodies()...)
+	}
+	return paths
 }
 
 func digest(files fs.FS, path string) (length int64, hexDigest string, err error) {
