@@ -38,6 +38,8 @@ type sourceFlags struct {
 	packageSize             string
 	compression             int
 	rotate, keepChanges     string
+	archive                 bool
+	archiveKeep             string
 	now                     string
 	dryRun                  bool
 
@@ -70,6 +72,8 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&f.compression, "compression", generator.DefaultCompression, "`level` of compression in packages, from 0 (none) to 9")
 	flags.StringVar(&f.rotate, "rotate", "full", "when to begin a new Change List: `full|run|hourly|daily|weekly|monthly` or a number of changes")
 	flags.StringVar(&f.keepChanges, "keep-changes", generator.DefaultKeepChanges.String(), "`time` for which to list changes, such as 36h, 90d, 12w, 6m, 2y or all")
+	flags.BoolVar(&f.archive, "archive", false, "archive superseded lists and dumps (default: as the last publication did)")
+	flags.StringVar(&f.archiveKeep, "archive-keep", generator.DefaultArchiveKeep.String(), "archived snapshots to `keep`: the last of so many days, weeks, months and years")
 	flags.StringVar(&f.now, "now", "", "`time` to publish at, such as 2026-01-02T03:04:05Z (default: SOURCE_DATE_EPOCH, or the clock)")
 	flags.DurationVar(&f.grace, "grace", generator.DefaultGrace, "`duration` for which to keep files that no document names any more")
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
@@ -93,6 +97,9 @@ func (f *sourceFlags) options(cmd *cobra.Command, args []string) (generator.Opti
 	}
 	if len(args) > 0 {
 		o.Source = args[0]
+	}
+	if cmd.Flags().Changed("archive") {
+		o.Archive = &f.archive
 	}
 	o.DumpsByDefault = !cmd.Flags().Changed("dumps")
 	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.checkSource} {
@@ -181,6 +188,9 @@ func (f *sourceFlags) setHistory(o *generator.Options) (err error) {
 	}
 	if o.KeepChanges, err = generator.ParseKeep(f.keepChanges); err != nil {
 		return fmt.Errorf("--keep-changes: %w", err)
+	}
+	if o.ArchiveKeep, err = generator.ParseArchiveKeep(f.archiveKeep); err != nil {
+		return fmt.Errorf("--archive-keep: %w", err)
 	}
 	return nil
 }
