@@ -22,7 +22,9 @@ type changeDump struct {
 	keep   Keep
 	links  []resourcesync.Link
 	linked bool // the dump has other links than before
-	added  []*snapshot.Package
+	// written says that the dump, or its Index, is staged.
+	written bool
+	added   []*snapshot.Package
 	// dropped are packages that the dump names no more.
 	dropped []*snapshot.Package
 }
@@ -132,6 +134,7 @@ func (c *changeDump) manifest(e *events, k *chunk, p *snapshot.Package) (*docume
 
 // writeHead stages the Change Dump or its Index.
 func (c *changeDump) writeHead(at time.Time) error {
+	c.written = true
 	from, packages := c.from, c.added
 	if c.last != nil {
 		from, packages = c.last.From, append(c.last.Packages[:len(c.last.Packages):len(c.last.Packages)], c.added...)

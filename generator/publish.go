@@ -517,7 +517,7 @@ func (r *run) obsoleteDumps(s *snapshot.Snapshot) (paths []string) {
 		} else {
 			add(nil, r.changes.dropped)
 		}
-		if r.changes == nil || len(r.changes.added) > 0 {
+		if r.changes == nil || r.changes.written {
 			addParts(dump.Parts)
 		}
 	}
