@@ -102,6 +102,12 @@ func (a *archives) add(e snapshot.Archived) {
 
 // addDocument stages a document to be archived, which leads to other files.
 func (a *archives) addDocument(e snapshot.Archived, at time.Time, b []byte, reached []string) error {
+	if a.stage.tx == nil { // a dry run
+		e.Path = string(e.Kind) + at.String()
+		a.add(e)
+		a.reachedBy[e.Path] = reached
+		return nil
+	}
 	doc, err := a.stage.complete(b)
 	if err != nil {
 		return err
@@ -304,6 +310,19 @@ func (c *partCutter) flush() error {
 	return err
 }
 
+// thinAll drops the snapshots that are not kept by now.
+func (a *archives) thinAll() {
+	if a == nil {
+		return
+	}
+	for _, kind := range [...]resourcesync.Capability{resourcesync.ResourceList, resourcesync.ResourceDump} {
+		if _, dropped := a.keep.thin(a.entries[kind]); len(dropped) > 0 {
+			a.changed[kind] = true
+			a.thin(kind)
+		}
+	}
+}
+
 // write thins the archives out and stages those that have changed.
 func (a *archives) write() error {
 	if a == nil {
@@ -313,7 +332,7 @@ func (a *archives) write() error {
 		if kind == resourcesync.ResourceList || kind == resourcesync.ResourceDump {
 			a.thin(kind)
 		}
-		if a.changed[kind] {
+		if a.changed[kind] && a.stage.tx != nil {
 			if err := a.writeArchive(kind); err != nil {
 				return err
 			}

@@ -68,10 +68,41 @@ func (h *history) play() {
 		if rapid.IntRange(0, 4).Draw(h.t, "other rotation") == 0 {
 			h.drawHistory()
 		}
+		if rapid.IntRange(0, 4).Draw(h.t, "prune") == 0 {
+			h.prune()
+		}
 		h.now = h.now.Add(rapid.SampledFrom(pauses).Draw(h.t, "pause"))
 		h.buildAndCheck()
 	}
 	h.compareWithScratch()
+}
+
+// prune leaves the publication whole, and the source as it is published.
+func (h *history) prune() {
+	before := h.past[len(h.past)-1]
+	o := h.options
+	o.Out, o.Now = h.out, func() time.Time { return h.now }
+	o.DryRun = true
+	foreseen, err := Prune(h.t.Context(), o)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	o.DryRun = false
+	done, err := Prune(h.t.Context(), o)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	foreseen.Heads, done.Heads = nil, nil
+	if diff := cmp.Diff(foreseen, done); diff != "" {
+		h.t.Fatalf("pruned (-foreseen +done):\n%s", diff)
+	}
+	p := read(h.t, h.out)
+	if !h.lost {
+		p = readAll(h.t, h.out)
+	}
+	if diff := cmp.Diff(before.resources, p.resources); diff != "" {
+		h.t.Fatalf("pruned (-before +after):\n%s", diff)
+	}
 }
 
 // drawHistory chooses how lists are closed, and how long they stay.

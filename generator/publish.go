@@ -189,7 +189,7 @@ func (r *run) compose(ctx context.Context) (time.Time, error) {
 		return at, nil
 	}
 	r.report.Wrote = true
-	return at, r.composeRecord(at)
+	return at, r.composeRecord(at, at)
 }
 
 func (r *run) composeLists(ctx context.Context, at, completed time.Time) error {
@@ -304,17 +304,20 @@ func (r *run) isPublished(d description) (bool, error) {
 	return false, fmt.Errorf("looking at what is published: %w", err)
 }
 
-// composeRecord stages the record and plans what is swept.
-func (r *run) composeRecord(at time.Time) error {
+// composeRecord stages the record of a publication of the time at, and plans what
+// is swept by now.
+func (r *run) composeRecord(at, now time.Time) error {
 	record := &snapshot.Record{Format: snapshot.RecordFormat, Release: r.o.Release, Identity: r.layout.Identity, At: at}
-	if r.o.Dumps.Resource {
+	if r.dump != nil && !r.dump.written {
+		record.Packages = packagesOf(r.prev.snapshot)
+	} else if r.dump != nil {
 		record.Packages = &snapshot.Packages{Size: r.o.PackageSize, Cutter: layout.PackageCutterVersion}
 	}
 	var err error
 	if record.Heads, err = r.heads(); err != nil {
 		return err
 	}
-	if record.Retired, err = r.retire(at); err != nil {
+	if record.Retired, err = r.retire(now); err != nil {
 		return err
 	}
 	b, err := record.Marshal()

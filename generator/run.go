@@ -114,24 +114,32 @@ func (r *run) do(ctx context.Context) error {
 	return nil
 }
 
-// open opens the source, and locks the output directory unless nothing is going
-// to be written.
+// open opens the source and the output directory.
 func (r *run) open(ctx context.Context) (closeAll func(), err error) {
 	closeSource, err := r.openSource()
 	if err != nil {
 		return nil, err
 	}
+	closeOut, err := r.openOut(ctx)
+	if err != nil {
+		closeSource()
+		return nil, err
+	}
+	return func() { closeOut(); closeSource() }, nil
+}
+
+// openOut opens the output directory, and locks it unless nothing is going to be
+// written.
+func (r *run) openOut(ctx context.Context) (closeOut func(), err error) {
 	if r.o.DryRun {
 		if publish.Pending(r.o.Out) {
-			closeSource()
 			return nil, fmt.Errorf("an interrupted run left a commit in %s that the next build has to complete first", r.o.Out)
 		}
 		r.out = os.DirFS(r.o.Out)
-		return closeSource, nil
+		return func() {}, nil
 	}
 	r.tx, err = publish.Begin(ctx, r.o.Out, publish.Options{LockTimeout: r.o.LockTimeout, Owns: layout.IsOwned, Log: r.o.Log})
 	if err != nil {
-		closeSource()
 		return nil, err
 	}
 	r.out = r.tx.Root().FS()
@@ -143,7 +151,6 @@ func (r *run) open(ctx context.Context) (closeAll func(), err error) {
 		if err := r.tx.Close(); err != nil {
 			r.o.Log.Warn("cleaning up", "error", err)
 		}
-		closeSource()
 	}, nil
 }
 

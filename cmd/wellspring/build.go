@@ -71,15 +71,20 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.packageSize, "package-size", "128MiB", "largest `size` of a package, unless it holds one file alone")
 	flags.IntVar(&f.compression, "compression", generator.DefaultCompression, "`level` of compression in packages, from 0 (none) to 9")
 	flags.StringVar(&f.rotate, "rotate", "full", "when to begin a new Change List: `full|run|hourly|daily|weekly|monthly` or a number of changes")
-	flags.StringVar(&f.keepChanges, "keep-changes", generator.DefaultKeepChanges.String(), "`time` for which to list changes, such as 36h, 90d, 12w, 6m, 2y or all")
+	f.addKeepFlags(flags)
 	flags.BoolVar(&f.archive, "archive", false, "archive superseded lists and dumps (default: as the last publication did)")
-	flags.StringVar(&f.archiveKeep, "archive-keep", generator.DefaultArchiveKeep.String(), "archived snapshots to `keep`: the last of so many days, weeks, months and years")
-	flags.StringVar(&f.now, "now", "", "`time` to publish at, such as 2026-01-02T03:04:05Z (default: SOURCE_DATE_EPOCH, or the clock)")
-	flags.DurationVar(&f.grace, "grace", generator.DefaultGrace, "`duration` for which to keep files that no document names any more")
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
 	flags.StringVar(&f.maxDelete, "max-delete", generator.DefaultMaxDelete.String(), "refuse to publish more deletions than this `number` or share (a share never refuses 20)")
 	flags.BoolVar(&f.rebase, "rebase", false, "begin a new publication in place of one with another identity or by another program")
 	flags.BoolVar(&f.acceptClock, "accept-clock", false, "go on although the clock is a day or more behind the last publication")
+}
+
+// addKeepFlags adds what commands share that change a publication.
+func (f *sourceFlags) addKeepFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&f.keepChanges, "keep-changes", generator.DefaultKeepChanges.String(), "`time` for which to list changes, such as 36h, 90d, 12w, 6m, 2y or all")
+	flags.StringVar(&f.archiveKeep, "archive-keep", generator.DefaultArchiveKeep.String(), "archived snapshots to `keep`: the last of so many days, weeks, months and years")
+	flags.StringVar(&f.now, "now", "", "`time` to publish at, such as 2026-01-02T03:04:05Z (default: SOURCE_DATE_EPOCH, or the clock)")
+	flags.DurationVar(&f.grace, "grace", generator.DefaultGrace, "`duration` for which to keep files that no document names any more")
 	flags.DurationVar(&f.lockTimeout, "lock-timeout", 0, "`duration` for which to wait for another run to end")
 }
 
@@ -90,10 +95,7 @@ func (f *sourceFlags) options(cmd *cobra.Command, args []string) (generator.Opti
 		SkipSymlinks: f.symlinks == "skip",
 		Checksum:     f.checksum, Jobs: f.jobs, DryRun: f.dryRun,
 		AllowEmpty: f.allowEmpty, Rebase: f.rebase, AcceptClock: f.acceptClock, LockTimeout: f.lockTimeout,
-		Grace: f.grace, Release: release(),
-	}
-	if f.grace == 0 {
-		o.Grace = -1
+		Release: release(),
 	}
 	if len(args) > 0 {
 		o.Source = args[0]
@@ -102,7 +104,7 @@ func (f *sourceFlags) options(cmd *cobra.Command, args []string) (generator.Opti
 		o.Archive = &f.archive
 	}
 	o.DumpsByDefault = !cmd.Flags().Changed("dumps")
-	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.checkSource} {
+	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.setKeep, f.checkSource} {
 		if err := set(&o); err != nil {
 			return o, &usageError{err, cmd.CommandPath()}
 		}
@@ -165,9 +167,6 @@ func (f *sourceFlags) setReading(o *generator.Options) (err error) {
 		return fmt.Errorf("--max-delete: %w", err)
 	}
 	o.MaxDelete = &limit
-	if f.grace < 0 || f.lockTimeout < 0 {
-		return fmt.Errorf("--grace and --lock-timeout cannot be negative")
-	}
 	switch f.cache {
 	case "none":
 	case "":
@@ -186,11 +185,21 @@ func (f *sourceFlags) setHistory(o *generator.Options) (err error) {
 	if o.Rotate, err = generator.ParseRotation(f.rotate); err != nil {
 		return fmt.Errorf("--rotate: %w", err)
 	}
+	return nil
+}
+
+func (f *sourceFlags) setKeep(o *generator.Options) (err error) {
 	if o.KeepChanges, err = generator.ParseKeep(f.keepChanges); err != nil {
 		return fmt.Errorf("--keep-changes: %w", err)
 	}
 	if o.ArchiveKeep, err = generator.ParseArchiveKeep(f.archiveKeep); err != nil {
 		return fmt.Errorf("--archive-keep: %w", err)
+	}
+	if f.grace < 0 || f.lockTimeout < 0 {
+		return fmt.Errorf("--grace and --lock-timeout cannot be negative")
+	}
+	if o.Grace = f.grace; f.grace == 0 {
+		o.Grace = -1
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ harvesters can copy, follow and audit.
 	flags.BoolVar(&c.json, "json", false, "write the result as JSON")
 	flags.BoolVarP(&c.quiet, "quiet", "q", false, "say nothing but warnings and errors")
 	flags.VarPF((*counter)(&c.verbose), "verbose", "v", "say more: each change; twice, each file that is left out or written").NoOptDefVal = "true"
-	root.AddCommand(c.buildCommand(), c.statusCommand(), c.versionCommand())
+	root.AddCommand(c.buildCommand(), c.statusCommand(), c.pruneCommand(), c.versionCommand())
 	return root
 }
 
