@@ -47,7 +47,7 @@ func (f *FS) keep(ctx context.Context, known *file, want Want) error {
 	began := time.Now()
 	temp, err := f.create()
 	if err != nil {
-		return fmt.Errorf("making a file for what is fetched: %w", err)
+		return fmt.Errorf("making a file for what is fetched: %w", noAnswer(err))
 	}
 	err = f.ask(ctx, http.MethodGet, want.Path, func(answer *http.Response) error {
 		return f.receive(temp, answer, want)
@@ -56,7 +56,7 @@ func (f *FS) keep(ctx context.Context, known *file, want Want) error {
 		err = closed
 	}
 	if err == nil {
-		err = f.put(temp.name, want.Path)
+		err = noAnswer(f.put(temp.name, want.Path))
 	}
 	if err != nil {
 		f.dir.Remove(temp.name)
@@ -195,7 +195,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.timer.Reset(b.stall)
 	}
 	if err != nil && err != io.EOF {
-		err = &Error{Err: fmt.Errorf("the answer breaks off: %w", plain(b.ctx, err)), passing: true}
+		err = &Error{Err: fmt.Errorf("the answer breaks off: %w", noAnswer(plain(b.ctx, err))), passing: true}
 	}
 	return n, err
 }

@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 )
-
-func slogDiscard() *log.Logger { return log.New(io.Discard, "", 0) }
 
 func TestPages(t *testing.T) {
 	t.Parallel()

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -134,7 +135,7 @@ func TestOpenFetchesOnce(t *testing.T) {
 	files := map[string]string{
 		".well-known/resourcesync":          "<urlset/>",
 		"resourcesync/resourcelist.xml":     hold("<url/>"),
-		"resourcesync/a b/%41/ü;?#.xml":     "escaped",
+		"resourcesync/a b/%41/ü;#.xml":      "escaped",
 		"top.json":                          "{}",
 		"resourcesync/resourcedump/abc.zip": hold("PK"),
 	}
@@ -157,7 +158,7 @@ func TestOpenFetchesOnce(t *testing.T) {
 			file.Close()
 		}
 	}
-	if got := s.asked(); len(got) != len(files) || !slices.Contains(got, "GET resourcesync/a%20b/%2541/%C3%BC;%3F%23.xml") {
+	if got := s.asked(); len(got) != len(files) || !slices.Contains(got, "GET resourcesync/a%20b/%2541/%C3%BC;%23.xml") {
 		t.Errorf("asked for %q", got)
 	}
 	wantKept(t, dir, files)
@@ -496,23 +497,60 @@ func TestBase(t *testing.T) {
 	}
 }
 
-func TestLocalFailuresAreNoAnswers(t *testing.T) {
+// TestOnlyTheServerSaysMissing is about files that are missing here or on the
+// way, which says nothing of the publication.
+func TestOnlyTheServerSaysMissing(t *testing.T) {
 	t.Parallel()
-	s := serve(t, map[string]string{"a": "a", "a/b.xml": "<b/>"}, nil)
-	f, dir := setup(t, s, Options{})
-	if _, err := fs.ReadFile(f, "a"); err != nil {
-		t.Fatal(err)
+	check := func(t *testing.T, err error) {
+		t.Helper()
+		if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			t.Errorf("got %#v", err)
+		}
 	}
-	_, err := f.Open("a/b.xml") // a is a file
-	var failed *Error
-	if err == nil || errors.As(err, &failed) || errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v", err)
+	files := map[string]string{"a": "a", "a/b.xml": "<b/>"}
+	t.Run("a file in the place of a directory", func(t *testing.T) {
+		t.Parallel()
+		f, dir := setup(t, serve(t, files, nil), Options{})
+		if _, err := fs.ReadFile(f, "a"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := f.Open("a/b.xml")
+		check(t, err)
+		wantKept(t, dir, map[string]string{"a": "a"})
+	})
+	t.Run("a folder that went away", func(t *testing.T) {
+		t.Parallel()
+		f, dir := setup(t, serve(t, files, nil), Options{})
+		if err := dir.RemoveAll(staging); err != nil {
+			t.Fatal(err)
+		}
+		_, err := f.Open("a")
+		check(t, err)
+	})
+	t.Run("a file that went away", func(t *testing.T) {
+		t.Parallel()
+		f, dir := setup(t, serve(t, files, nil), Options{})
+		if err := errors.Join(f.Fetch(t.Context(), []Want{{Path: "a"}}), dir.Remove("a")); err != nil {
+			t.Fatal(err)
+		}
+		_, err := f.Open("a")
+		check(t, err)
+	})
+	for _, missing := range []error{&fs.PathError{Op: "open", Path: "roots.pem", Err: fs.ErrNotExist}, syscall.ENOTDIR} {
+		t.Run("on the way: "+missing.Error(), func(t *testing.T) {
+			t.Parallel()
+			f, _ := open(t, "http://localhost/", Options{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, missing })})
+			_, errOpen := f.Open("a.xml")
+			check(t, errOpen)
+			_, errStat := f.Stat("b.xml")
+			check(t, errStat)
+		})
 	}
-	if got := s.asked(); len(got) != 2 {
-		t.Errorf("asked for %q", got)
-	}
-	wantKept(t, dir, map[string]string{"a": "a"})
 }
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // logged returns a log and what it was told.
 func logged() (*slog.Logger, *bytes.Buffer) {

@@ -184,7 +184,11 @@ func (f *FS) Open(name string) (fs.File, error) {
 	if err := f.fetch(f.ctx, Want{Path: name}); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	return f.dir.Open(name)
+	file, err := f.dir.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("opening what was fetched: %w", noAnswer(err))
+	}
+	return file, nil
 }
 
 // Stat returns name and length of a file, without fetching it where the server
@@ -197,6 +201,7 @@ func (f *FS) Stat(name string) (fs.FileInfo, error) {
 	return info{path.Base(name), length}, nil
 }
 
+// length asks for the length of a file, or fetches it if that is not said.
 func (f *FS) length(ctx context.Context, name string) (int64, error) {
 	known, err := f.begin(ctx, name)
 	if err != nil {
@@ -230,9 +235,9 @@ type Want struct {
 const atOnce = 8
 
 // Fetch fetches files, several at a time, as far as they were not yet. The error
-// is that of the first which fails, and then the others are given up: one that is
-// fs.ErrNotExist for a file that is not there, and ErrOther for one that is not
-// as stated. Such a file cannot be opened either.
+// is that of the first which fails, and then the others are given up. It is
+// fs.ErrNotExist for a file that is not there, and ErrOther for one that is not as
+// stated, which cannot be opened any more either.
 func (f *FS) Fetch(ctx context.Context, want []Want) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -269,7 +274,8 @@ func (f *FS) fetch(ctx context.Context, want Want) error {
 	}
 	if err := f.check(want, known.length, known.sha256); err != nil {
 		known.err = err
-		return errors.Join(err, f.dir.Remove(want.Path))
+		f.dir.Remove(want.Path) // which nobody can open any more, removed or not
+		return err
 	}
 	return nil
 }

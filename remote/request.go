@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -149,7 +150,7 @@ func (f *FS) send(ctx context.Context, method, uri, name string) (*http.Response
 	}
 	answer, err := f.o.Transport.RoundTrip(request)
 	if err != nil {
-		return nil, &Error{Err: plain(ctx, err), passing: !isUntrusted(err)}
+		return nil, &Error{Err: noAnswer(plain(ctx, err)), passing: !isUntrusted(err)}
 	}
 	answer.Request = request // which not every transport sets
 	return answer, nil
@@ -158,6 +159,16 @@ func (f *FS) send(ctx context.Context, method, uri, name string) (*http.Response
 // plain returns why the context ended a request, if it did.
 func plain(ctx context.Context, err error) error {
 	return cmp.Or(context.Cause(ctx), err)
+}
+
+// noAnswer hides that something else is missing than the file that the server was
+// asked for, be it here or on the way: whoever reads a publication would take that
+// for an answer, and perhaps begin a new one.
+func noAnswer(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return errors.New(err.Error())
+	}
+	return err
 }
 
 // isUntrusted reports whether an error is about the server's certificate, which

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -345,7 +346,7 @@ func TestNoServer(t *testing.T) {
 func TestUntrustedCertificateIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(nil)
-	s.Config.ErrorLog = slogDiscard()
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	defer s.Close()
 	f, _ := open(t, s.URL, Options{sleep: func(context.Context, time.Duration) error {
