@@ -13,11 +13,12 @@ const module = "github.com/wellspring-sync/wellspring/"
 // allowed says which packages of ours each package may import: those to the
 // right of it in the picture of ARCHITECTURE.md.
 var allowed = map[string][]string{
-	"cmd/wellspring": {"generator", "hashing", "layout", "publish", "resourcesync", "scanner", "snapshot"},
-	"generator":      {"hashing", "layout", "publish", "resourcesync", "scanner", "snapshot", "zipdump"},
+	"cmd/wellspring": {"generator", "hashing", "layout", "publish", "remote", "resourcesync", "scanner", "snapshot"},
+	"generator":      {"hashing", "layout", "publish", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
 	"hashing":        {"resourcesync"},
 	"layout":         {},
 	"publish":        {},
+	"remote":         {"layout"},
 	"resourcesync":   {},
 	"scanner":        {},
 	"snapshot":       {"layout", "resourcesync"},
