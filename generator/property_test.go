@@ -68,7 +68,7 @@ func (h *history) play() {
 		if rapid.IntRange(0, 4).Draw(h.t, "other rotation") == 0 {
 			h.drawHistory()
 		}
-		if rapid.IntRange(0, 4).Draw(h.t, "prune") == 0 {
+		if rapid.IntRange(0, 4).Draw(h.t, "prune") == 0 && !h.lost {
 			h.prune()
 		}
 		h.now = h.now.Add(rapid.SampledFrom(pauses).Draw(h.t, "pause"))
@@ -96,10 +96,7 @@ func (h *history) prune() {
 	if diff := cmp.Diff(foreseen, done); diff != "" {
 		h.t.Fatalf("pruned (-foreseen +done):\n%s", diff)
 	}
-	p := read(h.t, h.out)
-	if !h.lost {
-		p = readAll(h.t, h.out)
-	}
+	p := readAll(h.t, h.out)
 	if diff := cmp.Diff(before.resources, p.resources); diff != "" {
 		h.t.Fatalf("pruned (-before +after):\n%s", diff)
 	}
