@@ -54,6 +54,9 @@ type Options struct {
 	// KeepChanges is how long Change Lists and the packages of the Change Dump
 	// stay in the live documents after they end; by default DefaultKeepChanges.
 	KeepChanges Keep
+	// Standard is the version in whose form changes are published; by default
+	// Standard11.
+	Standard Standard
 	// Now is the clock; by default that of the system.
 	Now func() time.Time
 	// FixedClock says that Now is not the system's, so that it may lie in the

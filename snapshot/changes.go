@@ -135,6 +135,9 @@ type OpenList struct {
 	Entries int
 	Bytes   int64     // of the document, which has the entries in it
 	Last    time.Time // the latest event, or zero
+	// DateTimes is how many events have a datetime, as Z39.99-2017 says it; that
+	// of the others is their lastmod, as in Z39.99-2014.
+	DateTimes int
 }
 
 // OpenList reads the open Change List through. Its events have to be in the
@@ -152,17 +155,20 @@ func (s *Snapshot) OpenList() (*OpenList, error) {
 			return err
 		}
 		o.Entries++
-		o.Last = e.Metadata.DateTime
+		o.Last = e.ChangeTime()
+		if !e.Metadata.DateTime.IsZero() {
+			o.DateTimes++
+		}
 		return nil
 	})
 }
 
 // checkEvent checks the event that comes next in the open Change List.
 func (s *Snapshot) checkEvent(o *OpenList, e *resourcesync.Entry) error {
-	at := e.Metadata.DateTime
+	at := e.ChangeTime()
 	switch {
 	case at.IsZero():
-		return fmt.Errorf("the event for %s has no datetime", quotedURI(e.Loc))
+		return fmt.Errorf("the event for %s has no time", quotedURI(e.Loc))
 	case at.Before(o.From), at.Before(o.Last):
 		return fmt.Errorf("the event of %s for %s is out of order", resourcesync.FormatDateTime(at), quotedURI(e.Loc))
 	case s.Record != nil && at.After(s.Record.At):

@@ -38,6 +38,7 @@ type sourceFlags struct {
 	packageSize             string
 	compression             int
 	rotate, keepChanges     string
+	standard                string
 	now                     string
 	dryRun                  bool
 
@@ -70,6 +71,7 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&f.compression, "compression", generator.DefaultCompression, "`level` of compression in packages, from 0 (none) to 9")
 	flags.StringVar(&f.rotate, "rotate", "full", "when to begin a new Change List: `full|run|hourly|daily|weekly|monthly` or a number of changes")
 	flags.StringVar(&f.keepChanges, "keep-changes", generator.DefaultKeepChanges.String(), "`time` for which to list changes, such as 36h, 90d, 12w, 6m, 2y or all")
+	flags.StringVar(&f.standard, "standard", string(generator.Standard11), "`version` of the standard in which to tell changes: 1.1, or 1.0 for older Destinations")
 	flags.StringVar(&f.now, "now", "", "`time` to publish at, such as 2026-01-02T03:04:05Z (default: SOURCE_DATE_EPOCH, or the clock)")
 	flags.DurationVar(&f.grace, "grace", generator.DefaultGrace, "`duration` for which to keep files that no document names any more")
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
@@ -181,6 +183,9 @@ func (f *sourceFlags) setHistory(o *generator.Options) (err error) {
 	}
 	if o.KeepChanges, err = generator.ParseKeep(f.keepChanges); err != nil {
 		return fmt.Errorf("--keep-changes: %w", err)
+	}
+	if o.Standard, err = generator.ParseStandard(f.standard); err != nil {
+		return fmt.Errorf("--standard: %w", err)
 	}
 	return nil
 }
