@@ -151,7 +151,7 @@ func (s *Snapshot) OpenList() (*OpenList, error) {
 	}
 	o.Bytes = info.Size()
 	return o, s.EachChange(o.ChangeList, func(e *resourcesync.Entry) error {
-		if err := s.checkEvent(o, e); err != nil {
+		if err := s.checkEvent(&o.ChangeList, o.Last, e); err != nil {
 			return err
 		}
 		o.Entries++
@@ -163,13 +163,14 @@ func (s *Snapshot) OpenList() (*OpenList, error) {
 	})
 }
 
-// checkEvent checks the event that comes next in the open Change List.
-func (s *Snapshot) checkEvent(o *OpenList, e *resourcesync.Entry) error {
+// checkEvent checks the event of a Change List that comes after one of the time
+// last.
+func (s *Snapshot) checkEvent(c *ChangeList, last time.Time, e *resourcesync.Entry) error {
 	at := e.ChangeTime()
 	switch {
 	case at.IsZero():
 		return fmt.Errorf("the event for %s has no time", quotedURI(e.Loc))
-	case at.Before(o.From), at.Before(o.Last):
+	case at.Before(c.From), at.Before(last), !c.Until.IsZero() && at.After(c.Until):
 		return fmt.Errorf("the event of %s for %s is out of order", resourcesync.FormatDateTime(at), quotedURI(e.Loc))
 	case s.Record != nil && at.After(s.Record.At):
 		return fmt.Errorf("the event of %s for %s is later than the record of %s",

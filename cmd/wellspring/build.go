@@ -219,30 +219,37 @@ var latest = time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)
 // setClock takes the time from the flag, or else from the environment, as
 // builds that can be reproduced want it.
 func (f *sourceFlags) setClock(o *generator.Options) error {
-	var now time.Time
-	var err error
+	now, fixed, err := fixedTime(f.now)
+	if fixed {
+		o.FixedClock, o.Now = true, func() time.Time { return now }
+	}
+	return err
+}
+
+// fixedTime returns the time that the value of --now or the environment says, and
+// false if there is none.
+func fixedTime(flag string) (now time.Time, fixed bool, err error) {
 	switch epoch := os.Getenv("SOURCE_DATE_EPOCH"); {
-	case f.now != "":
-		if now, err = resourcesync.ParseDateTime(f.now); err != nil {
-			return fmt.Errorf("--now: %w", err)
+	case flag != "":
+		if now, err = resourcesync.ParseDateTime(flag); err != nil {
+			return now, false, fmt.Errorf("--now: %w", err)
 		}
 	case epoch != "":
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {
-			return fmt.Errorf("SOURCE_DATE_EPOCH is %q, not a number of seconds", epoch)
+			return now, false, fmt.Errorf("SOURCE_DATE_EPOCH is %q, not a number of seconds", epoch)
 		}
 		if seconds < 0 || seconds > latest.Unix() {
-			return fmt.Errorf("SOURCE_DATE_EPOCH is %s, which is not between 1970 and 9000", epoch)
+			return now, false, fmt.Errorf("SOURCE_DATE_EPOCH is %s, which is not between 1970 and 9000", epoch)
 		}
 		now = time.Unix(seconds, 0).UTC()
 	default:
-		return nil
+		return now, false, nil
 	}
 	if now.Year() < 1 || now.After(latest) {
-		return fmt.Errorf("--now is %s, which is not between the years 1 and 9000", f.now)
+		return now, false, fmt.Errorf("--now is %s, which is not between the years 1 and 9000", flag)
 	}
-	o.FixedClock, o.Now = true, func() time.Time { return now }
-	return nil
+	return now, true, nil
 }
 
 func (f *sourceFlags) checkSource(o *generator.Options) error {
