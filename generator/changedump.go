@@ -120,7 +120,7 @@ func (c *changeDump) manifest(e *events, k *chunk, p *snapshot.Package) (*docume
 		return nil, err
 	}
 	err = e.each(*k, func(entry *resourcesync.Entry) (err error) {
-		entry.Metadata.DateTime = p.Until
+		e.standard.stamp(entry, p.Until)
 		if buf, err = resourcesync.AppendEntry(buf[:0], false, entry); err == nil {
 			_, err = doc.Write(buf)
 		}

@@ -15,13 +15,14 @@ import (
 // when they are published. They are cut where one Change List could not hold
 // more; each chunk is then published with a time of its own.
 type events struct {
-	stage  *stage
-	limits limits
-	room   int64 // for entries in one list, in bytes
-	file   *document
-	chunks []chunk
-	total  int
-	buf    []byte
+	stage    *stage
+	standard Standard
+	limits   limits
+	room     int64 // for entries in one list, in bytes
+	file     *document
+	chunks   []chunk
+	total    int
+	buf      []byte
 	// packageSize is how large the package of a chunk may be, in bytes; 0 if
 	// there is no Change Dump.
 	packageSize int64
@@ -36,10 +37,7 @@ type chunk struct {
 	packing    *packing
 }
 
-// datetimeBytes is what the time of an event adds to its entry.
-const datetimeBytes = int64(len(` datetime="2006-01-02T15:04:05Z"`))
-
-func newEvents(st *stage, l layout.Layout, lim limits, packageSize int64) (*events, error) {
+func newEvents(st *stage, standard Standard, l layout.Layout, lim limits, packageSize int64) (*events, error) {
 	some := time.Unix(0, 0)
 	head := changeListHead(l, true, some, some)
 	head.Links = append(head.Links, resourcesync.Link{Rel: resourcesync.RelArchives, Href: l.Archive(string(resourcesync.ChangeList)).URI})
@@ -48,7 +46,7 @@ func newEvents(st *stage, l layout.Layout, lim limits, packageSize int64) (*even
 		return nil, err
 	}
 	b = resourcesync.AppendFoot(b, false)
-	return &events{stage: st, limits: lim, room: lim.bytes - int64(len(b)), packageSize: packageSize}, nil
+	return &events{stage: st, standard: standard, limits: lim, room: lim.bytes - int64(len(b)), packageSize: packageSize}, nil
 }
 
 // changeListHead returns the properties of a Change List, which is closed if
@@ -84,7 +82,7 @@ func (e *events) add(f *finding) error {
 			return err
 		}
 	}
-	size, weight := int64(len(e.buf))+datetimeBytes, layout.Weight(f.entry.Loc, f.size)
+	size, weight := int64(len(e.buf))+e.standard.stampBytes(&entry), layout.Weight(f.entry.Loc, f.size)
 	c, err := e.chunk(size, weight)
 	if err != nil {
 		return err
@@ -186,21 +184,22 @@ func (e *events) each(c chunk, fn func(*resourcesync.Entry) error) error {
 
 // changeLists writes the Change Lists that a run changes or adds.
 type changeLists struct {
-	stage  *stage
-	layout layout.Layout
-	events *events
-	last   *snapshot.Snapshot
-	links  []resourcesync.Link // of the live document
-	linked bool                // the live document has other links than before
-	rotate Rotation
-	keep   Keep
+	stage    *stage
+	layout   layout.Layout
+	events   *events
+	last     *snapshot.Snapshot
+	links    []resourcesync.Link // of the live document
+	linked   bool                // the live document has other links than before
+	rotate   Rotation
+	keep     Keep
+	standard Standard
 	// dropped are lists that the Index names no more.
 	dropped []snapshot.ChangeList
 }
 
 func (r *run) changeLists() *changeLists {
 	return &changeLists{
-		stage: r.stage, layout: r.layout, events: r.events, last: r.prev.snapshot, rotate: r.o.Rotate, keep: r.o.KeepChanges,
+		stage: r.stage, layout: r.layout, events: r.events, last: r.prev.snapshot, rotate: r.o.Rotate, keep: r.o.KeepChanges, standard: r.o.Standard,
 		links: r.archives.links(resourcesync.ChangeList), linked: r.linksChange(resourcesync.ChangeList),
 	}
 }
@@ -255,9 +254,10 @@ func (c *changeLists) fits(open *snapshot.OpenList, k *chunk, at time.Time) bool
 	return !c.isOver(open, at) && open.Entries+k.entries <= c.events.limits.entries && open.Bytes+k.bytes <= c.events.room
 }
 
-// isOver reports whether the open list has been open for long enough.
+// isOver reports whether the open list has been open for long enough, or has
+// changes in the form of another version.
 func (c *changeLists) isOver(open *snapshot.OpenList, at time.Time) bool {
-	return open.Entries > 0 && c.rotate.ends(open.Last, at)
+	return open.Entries > 0 && (c.rotate.ends(open.Last, at) || !c.standard.continues(open))
 }
 
 // indexed reports whether the lists are under an Index already.
@@ -391,7 +391,8 @@ func (c *changeLists) list(head *resourcesync.Document, open *snapshot.OpenList,
 	}
 	if k != nil {
 		err := c.events.each(*k, func(e *resourcesync.Entry) error {
-			e.Metadata.DateTime, e.Metadata.Path = datetime, ""
+			c.standard.stamp(e, datetime)
+			e.Metadata.Path = ""
 			return write(e)
 		})
 		if err != nil {

@@ -59,6 +59,15 @@ func (k Keep) String() string {
 	return k.duration.String()
 }
 
+// Before returns the time that is so long before now, or the zero time if there is
+// no such limit.
+func (k Keep) Before(now time.Time) time.Time {
+	if k.forever {
+		return time.Time{}
+	}
+	return now.Add(-max(k.duration, 0))
+}
+
 // isPast reports whether something that ended is kept no longer.
 func (k Keep) isPast(ended, now time.Time) bool {
 	return !k.forever && !ended.IsZero() && now.Sub(ended) > max(k.duration, 0)

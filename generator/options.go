@@ -60,6 +60,9 @@ type Options struct {
 	// ArchiveKeep says which archived snapshots are kept; by default
 	// DefaultArchiveKeep.
 	ArchiveKeep ArchiveKeep
+	// Standard is the version in whose form changes are published; by default
+	// Standard11.
+	Standard Standard
 	// Now is the clock; by default that of the system.
 	Now func() time.Time
 	// FixedClock says that Now is not the system's, so that it may lie in the

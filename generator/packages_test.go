@@ -95,7 +95,7 @@ func (r *reader) changeDump(uri string) {
 			r.t.Errorf("%s does not join: %+v, %+v", entries[i].Loc, md, manifest.Metadata)
 		}
 		for _, b := range list {
-			if at := b.entry.Metadata.DateTime; !at.After(md.From) || at.After(md.Until) {
+			if at := b.entry.ChangeTime(); !at.After(md.From) || at.After(md.Until) {
 				r.t.Errorf("%s at %v is not of its package", b.entry.Loc, at)
 			}
 		}
@@ -194,7 +194,7 @@ func (r *reader) checkDumps() {
 	if from := r.p.dumps.from; !from.IsZero() {
 		var want, got []resourcesync.Entry
 		for _, e := range slices.Concat(r.p.changes...) {
-			if e.Metadata.DateTime.After(from) {
+			if e.ChangeTime().After(from) {
 				want = append(want, e)
 			}
 		}
@@ -230,7 +230,7 @@ func replayContent(state map[string]string, p publication, since time.Time) map[
 	}
 	for _, b := range p.dumps.changes {
 		switch md := b.entry.Metadata; {
-		case !md.DateTime.After(since):
+		case !b.entry.ChangeTime().After(since):
 		case md.Change == resourcesync.Deleted:
 			delete(now, b.entry.Loc)
 		default:

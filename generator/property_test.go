@@ -102,7 +102,8 @@ func (h *history) prune() {
 	}
 }
 
-// drawHistory chooses how lists are closed, and how long they stay.
+// drawHistory chooses how changes are told, how lists are closed, and how long
+// they stay.
 func (h *history) drawHistory() {
 	h.options.Rotate, _ = ParseRotation(rapid.SampledFrom([]string{"full", "full", "run", "hourly", "daily", "weekly", "3"}).Draw(h.t, "rotate"))
 	if on := rapid.SampledFrom([]string{"as before", "as before", "on", "off"}).Draw(h.t, "archive"); on != "as before" {
@@ -112,6 +113,7 @@ func (h *history) drawHistory() {
 		h.options.Archive = nil
 	}
 	h.options.ArchiveKeep, _ = ParseArchiveKeep(rapid.SampledFrom([]string{"daily=all", "daily=2", "weekly=1,yearly=all"}).Draw(h.t, "archive keep"))
+	h.options.Standard = rapid.SampledFrom([]Standard{"", Standard11, Standard10}).Draw(h.t, "standard")
 	h.options.KeepChanges, _ = ParseKeep(rapid.SampledFrom([]string{"all", "all", "0", "2d"}).Draw(h.t, "keep"))
 }
 
@@ -180,6 +182,22 @@ func (h *history) write(name, content string) {
 	h.files[name] = content
 }
 
+// checkForm makes sure that the changes of a run are in the form that was asked
+// for.
+func (h *history) checkForm(report *Report, p publication) {
+	if report.First || report.Events() == 0 {
+		return
+	}
+	want := Standard11
+	if h.options.Standard == Standard10 {
+		want = Standard10
+	}
+	open := p.changes[len(p.changes)-1]
+	if got := formOf(&open[len(open)-1]); got != want {
+		h.t.Fatalf("the changes are in the form of %s, not %s", got, want)
+	}
+}
+
 func (h *history) delete(name string) {
 	if _, ok := h.files[name]; ok {
 		h.remove(name)
@@ -188,11 +206,12 @@ func (h *history) delete(name string) {
 }
 
 func (h *history) buildAndCheck() {
-	h.build()
+	report := h.build()
 	p := read(h.t, h.out)
 	if !h.lost {
 		readAll(h.t, h.out)
 	}
+	h.checkForm(report, p)
 	if len(p.resources) != len(h.files) {
 		h.t.Fatalf("%d resources for %d files", len(p.resources), len(h.files))
 	}

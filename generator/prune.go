@@ -34,7 +34,7 @@ func (p *Pruned) Any() bool { return p.Lists+p.Packages+p.Snapshots+p.Swept > 0 
 // DryRun, LockTimeout, Release and Log count. Its errors are those of Run.
 func Prune(ctx context.Context, o Options) (*Pruned, error) {
 	o.applyDefaults()
-	o.AllowEmpty, o.FixedClock = true, true
+	o.FixedClock, o.Archive = true, nil
 	r := &run{o: o, began: time.Now()}
 	closeOut, err := r.openOut(ctx)
 	if err != nil {

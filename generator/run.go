@@ -303,7 +303,7 @@ func (r *run) begin() error {
 	}
 	lim := r.o.limits
 	lim.entries = r.o.Rotate.most(lim.entries)
-	if r.events, err = newEvents(r.stage, r.layout, lim, packageSize); err != nil {
+	if r.events, err = newEvents(r.stage, r.o.Standard, r.layout, lim, packageSize); err != nil {
 		return err
 	}
 	r.dump, r.changes = r.newResourceDump(), r.newChangeDump()

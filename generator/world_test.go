@@ -344,17 +344,27 @@ func (r *reader) changes(doc *resourcesync.Document, events []resourcesync.Entry
 	last := doc.Metadata.From
 	lastURI := ""
 	for _, e := range events {
-		md := e.Metadata
-		if md.DateTime.Before(last) || !md.DateTime.After(doc.Metadata.From) ||
-			!doc.Metadata.Until.IsZero() && md.DateTime.After(doc.Metadata.Until) {
-			r.t.Errorf("%s at %v is out of order or out of its list", e.Loc, md.DateTime)
+		at := e.ChangeTime()
+		if at.Before(last) || !at.After(doc.Metadata.From) || !doc.Metadata.Until.IsZero() && at.After(doc.Metadata.Until) {
+			r.t.Errorf("%s at %v is out of order or out of its list", e.Loc, at)
 		}
-		if md.DateTime.Equal(last) && e.Loc <= lastURI {
+		if at.Equal(last) && e.Loc <= lastURI {
 			r.t.Errorf("%q after %q", e.Loc, lastURI)
 		}
-		last, lastURI = md.DateTime, e.Loc
+		if formOf(&e) != formOf(&events[0]) {
+			r.t.Errorf("%s is in the form of %s in a list of %s", e.Loc, formOf(&e), formOf(&events[0]))
+		}
+		last, lastURI = at, e.Loc
 	}
 	r.p.changes = append(r.p.changes, events)
+}
+
+// formOf is the version in whose form a change is told.
+func formOf(e *resourcesync.Entry) Standard {
+	if e.Metadata.DateTime.IsZero() {
+		return Standard10
+	}
+	return Standard11
 }
 
 // replay applies the events since a time to a state.
@@ -365,12 +375,12 @@ func replay(t tester, state map[string]resourcesync.Entry, p publication, since 
 		now[uri] = e
 	}
 	for _, e := range slices.Concat(p.changes...) {
-		if !e.Metadata.DateTime.After(since) {
+		if !e.ChangeTime().After(since) {
 			continue
 		}
 		_, exists := now[e.Loc]
 		if exists == (e.Metadata.Change == resourcesync.Created) {
-			t.Errorf("%s is %s at %v, but existed before: %v", e.Loc, e.Metadata.Change, e.Metadata.DateTime, exists)
+			t.Errorf("%s is %s at %v, but existed before: %v", e.Loc, e.Metadata.Change, e.ChangeTime(), exists)
 		}
 		if e.Metadata.Change == resourcesync.Deleted {
 			delete(now, e.Loc)

@@ -74,6 +74,13 @@ func New(id Identity) (Layout, error) {
 	return Layout{}, fmt.Errorf("the form of URIs %q is not known", id.Form)
 }
 
+// OfFolder returns a layout that knows a folder and no URL: it has the paths of
+// documents, and their URIs relative to the publication.
+func OfFolder(folder string) (Layout, error) {
+	folder, err := checkFolder(folder)
+	return Layout{Identity{Folder: folder}}, err
+}
+
 // checkURL returns an absolute http or https URL with a slash at its end.
 func checkURL(s string) (string, error) {
 	if s == "" {

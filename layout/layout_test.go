@@ -201,6 +201,23 @@ func TestNewFolder(t *testing.T) {
 
 // What New returns, New takes as it is: the record of a publication is read
 // back through it.
+func TestOfFolder(t *testing.T) {
+	t.Parallel()
+	for folder, want := range map[string]string{
+		"": "resourcesync/capabilitylist.xml", "sync/": "sync/capabilitylist.xml", ".": "capabilitylist.xml", "a b": "a%20b/capabilitylist.xml",
+	} {
+		l, err := OfFolder(folder)
+		if err != nil || l.CapabilityList().URI != want {
+			t.Errorf("%q: got %q, %v, want %q", folder, l.CapabilityList().URI, err, want)
+		}
+	}
+	for _, folder := range []string{"..", "/a", ".well-known", "a//b"} {
+		if _, err := OfFolder(folder); err == nil {
+			t.Errorf("%q: no error", folder)
+		}
+	}
+}
+
 func TestNewIsStable(t *testing.T) {
 	t.Parallel()
 	for _, id := range []Identity{

@@ -76,6 +76,16 @@ type Entry struct {
 	Links      []Link
 }
 
+// ChangeTime returns when the change happened that an entry of a Change List or a
+// Change Dump Manifest tells of: its datetime, or else its lastmod, as in
+// documents of Z39.99-2014, which has no other time there (§12.1).
+func (e *Entry) ChangeTime() time.Time {
+	if e.Metadata.DateTime.IsZero() {
+		return e.LastModified
+	}
+	return e.Metadata.DateTime
+}
+
 // Metadata is an rs:md element. Attributes with the zero value are absent.
 type Metadata struct {
 	Capability Capability

@@ -135,6 +135,9 @@ type OpenList struct {
 	Entries int
 	Bytes   int64     // of the document, which has the entries in it
 	Last    time.Time // the latest event, or zero
+	// DateTimes is how many events have a datetime, as Z39.99-2017 says it; that
+	// of the others is their lastmod, as in Z39.99-2014.
+	DateTimes int
 }
 
 // OpenList reads the open Change List through. Its events have to be in the
@@ -148,22 +151,26 @@ func (s *Snapshot) OpenList() (*OpenList, error) {
 	}
 	o.Bytes = info.Size()
 	return o, s.EachChange(o.ChangeList, func(e *resourcesync.Entry) error {
-		if err := s.checkEvent(o, e); err != nil {
+		if err := s.checkEvent(&o.ChangeList, o.Last, e); err != nil {
 			return err
 		}
 		o.Entries++
-		o.Last = e.Metadata.DateTime
+		o.Last = e.ChangeTime()
+		if !e.Metadata.DateTime.IsZero() {
+			o.DateTimes++
+		}
 		return nil
 	})
 }
 
-// checkEvent checks the event that comes next in the open Change List.
-func (s *Snapshot) checkEvent(o *OpenList, e *resourcesync.Entry) error {
-	at := e.Metadata.DateTime
+// checkEvent checks the event of a Change List that comes after one of the time
+// last.
+func (s *Snapshot) checkEvent(c *ChangeList, last time.Time, e *resourcesync.Entry) error {
+	at := e.ChangeTime()
 	switch {
 	case at.IsZero():
-		return fmt.Errorf("the event for %s has no datetime", quotedURI(e.Loc))
-	case at.Before(o.From), at.Before(o.Last):
+		return fmt.Errorf("the event for %s has no time", quotedURI(e.Loc))
+	case at.Before(c.From), at.Before(last), !c.Until.IsZero() && at.After(c.Until):
 		return fmt.Errorf("the event of %s for %s is out of order", resourcesync.FormatDateTime(at), quotedURI(e.Loc))
 	case s.Record != nil && at.After(s.Record.At):
 		return fmt.Errorf("the event of %s for %s is later than the record of %s",

@@ -40,6 +40,7 @@ type sourceFlags struct {
 	rotate, keepChanges     string
 	archive                 bool
 	archiveKeep             string
+	standard                string
 	now                     string
 	dryRun                  bool
 
@@ -73,6 +74,7 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.rotate, "rotate", "full", "when to begin a new Change List: `full|run|hourly|daily|weekly|monthly` or a number of changes")
 	f.addKeepFlags(flags)
 	flags.BoolVar(&f.archive, "archive", false, "archive superseded lists and dumps (default: as the last publication did)")
+	flags.StringVar(&f.standard, "standard", string(generator.Standard11), "`version` of the standard in which to tell changes: 1.1, or 1.0 for older Destinations")
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
 	flags.StringVar(&f.maxDelete, "max-delete", generator.DefaultMaxDelete.String(), "refuse to publish more deletions than this `number` or share (a share never refuses 20)")
 	flags.BoolVar(&f.rebase, "rebase", false, "begin a new publication in place of one with another identity or by another program")
@@ -185,6 +187,9 @@ func (f *sourceFlags) setHistory(o *generator.Options) (err error) {
 	if o.Rotate, err = generator.ParseRotation(f.rotate); err != nil {
 		return fmt.Errorf("--rotate: %w", err)
 	}
+	if o.Standard, err = generator.ParseStandard(f.standard); err != nil {
+		return fmt.Errorf("--standard: %w", err)
+	}
 	return nil
 }
 
@@ -233,30 +238,37 @@ var latest = time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)
 // setClock takes the time from the flag, or else from the environment, as
 // builds that can be reproduced want it.
 func (f *sourceFlags) setClock(o *generator.Options) error {
-	var now time.Time
-	var err error
+	now, fixed, err := fixedTime(f.now)
+	if fixed {
+		o.FixedClock, o.Now = true, func() time.Time { return now }
+	}
+	return err
+}
+
+// fixedTime returns the time that the value of --now or the environment says, and
+// false if there is none.
+func fixedTime(flag string) (now time.Time, fixed bool, err error) {
 	switch epoch := os.Getenv("SOURCE_DATE_EPOCH"); {
-	case f.now != "":
-		if now, err = resourcesync.ParseDateTime(f.now); err != nil {
-			return fmt.Errorf("--now: %w", err)
+	case flag != "":
+		if now, err = resourcesync.ParseDateTime(flag); err != nil {
+			return now, false, fmt.Errorf("--now: %w", err)
 		}
 	case epoch != "":
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {
-			return fmt.Errorf("SOURCE_DATE_EPOCH is %q, not a number of seconds", epoch)
+			return now, false, fmt.Errorf("SOURCE_DATE_EPOCH is %q, not a number of seconds", epoch)
 		}
 		if seconds < 0 || seconds > latest.Unix() {
-			return fmt.Errorf("SOURCE_DATE_EPOCH is %s, which is not between 1970 and 9000", epoch)
+			return now, false, fmt.Errorf("SOURCE_DATE_EPOCH is %s, which is not between 1970 and 9000", epoch)
 		}
 		now = time.Unix(seconds, 0).UTC()
 	default:
-		return nil
+		return now, false, nil
 	}
 	if now.Year() < 1 || now.After(latest) {
-		return fmt.Errorf("--now is %s, which is not between the years 1 and 9000", f.now)
+		return now, false, fmt.Errorf("--now is %s, which is not between the years 1 and 9000", flag)
 	}
-	o.FixedClock, o.Now = true, func() time.Time { return now }
-	return nil
+	return now, true, nil
 }
 
 func (f *sourceFlags) checkSource(o *generator.Options) error {

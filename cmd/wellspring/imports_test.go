@@ -13,9 +13,10 @@ const module = "github.com/wellspring-sync/wellspring/"
 // allowed says which packages of ours each package may import: those to the
 // right of it in the picture of ARCHITECTURE.md.
 var allowed = map[string][]string{
-	"cmd/wellspring": {"generator", "hashing", "layout", "publish", "remote", "resourcesync", "scanner", "snapshot"},
+	"cmd/wellspring": {"generator", "hashing", "history", "layout", "publish", "remote", "resourcesync", "scanner", "snapshot"},
 	"generator":      {"hashing", "layout", "publish", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
 	"hashing":        {"resourcesync"},
+	"history":        {"resourcesync", "snapshot"},
 	"layout":         {},
 	"publish":        {},
 	"remote":         {"layout"},

@@ -81,17 +81,21 @@ func changes(o generator.Options, r *generator.Report) string {
 	if r.First {
 		return "published for the first time"
 	}
+	if counts := counts(r.Created, r.Updated, r.Deleted, r.Refreshed); counts != "" {
+		return counts
+	}
+	return "no changes"
+}
+
+func counts(created, updated, deleted, refreshed int) string {
 	var parts []string
 	for _, p := range []struct {
 		n    int
 		name string
-	}{{r.Created, "created"}, {r.Updated, "updated"}, {r.Deleted, "deleted"}, {r.Refreshed, "with new metadata"}} {
+	}{{created, "created"}, {updated, "updated"}, {deleted, "deleted"}, {refreshed, "with new metadata"}} {
 		if p.n > 0 {
 			parts = append(parts, humanize.Comma(int64(p.n))+" "+p.name)
 		}
-	}
-	if len(parts) == 0 {
-		return "no changes"
 	}
 	return strings.Join(parts, ", ")
 }

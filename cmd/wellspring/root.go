@@ -92,7 +92,7 @@ harvesters can copy, follow and audit.
 	flags.BoolVar(&c.json, "json", false, "write the result as JSON")
 	flags.BoolVarP(&c.quiet, "quiet", "q", false, "say nothing but warnings and errors")
 	flags.VarPF((*counter)(&c.verbose), "verbose", "v", "say more: each change; twice, each file that is left out or written").NoOptDefVal = "true"
-	root.AddCommand(c.buildCommand(), c.statusCommand(), c.pruneCommand(), c.versionCommand())
+	root.AddCommand(c.buildCommand(), c.statusCommand(), c.logCommand(), c.pruneCommand(), c.versionCommand())
 	return root
 }
 
@@ -238,6 +238,7 @@ func explain(err error) (code int, hint string) {
 		signal     signalError
 		output     *outputError
 		changes    *generator.LostChangesError
+		reading    *readingError
 	)
 	switch {
 	case errors.As(err, &incomplete):
@@ -248,6 +249,8 @@ func explain(err error) (code int, hint string) {
 		return exitUsage, "See " + usage.command + " --help."
 	case errors.As(err, &output):
 		return exitFailed, ""
+	case errors.As(err, &reading):
+		return exitFailed, reading.hint()
 	case errors.As(err, &refusal) && refusal.Flag != "":
 		return exitRefused, fmt.Sprintf("Nothing was published. If this is as it should be, run it again with %s.", refusal.Flag)
 	case errors.As(err, &refusal):

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/history"
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/snapshot"
+)
+
+// logFlags say which changes are told, and where the publication is.
+type logFlags struct {
+	baseURL, folder string
+	resource        string
+	since, now      string
+}
+
+func (c *cli) logCommand() *cobra.Command {
+	f := &logFlags{}
+	cmd := &cobra.Command{
+		Use:   "log [DIR]",
+		Short: "Say what was published when",
+		Long: `Log reads the Change Lists of the publication in the directory DIR (by default
+the current one) and says how many resources each run created, updated and
+deleted, or with --resource what happened to one of them. The newest comes last.
+It needs nothing but the publication, and writes nothing.
+
+With --json, the result is an object with base_url (if it is known), from (since
+when all changes are known), first (true if nothing was published before that),
+since (if --since is given), and
+
+  runs      each with at, created, updated and deleted; or else
+  resource  a URI, and changes, each with at, change and, unless it is deleted,
+            length (in bytes), hash and type
+
+` + exitCodes,
+		Example: `  wellspring log public
+  wellspring log public --since 7d
+  wellspring log public --resource about/index.html`,
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.showLog(cmd, f, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.resource, "resource", "", "tell the changes of one resource: a `URI`, or its end behind the base URL")
+	flags.StringVar(&f.since, "since", "", "`time` from which on changes are told, such as 2026-01-02, 2026-01-02T03:04:05Z, or 36h or 7d before now")
+	flags.StringVar(&f.folder, "folder", "", "`folder` of the documents (default: where the Source Description leads)")
+	flags.StringVar(&f.baseURL, "base-url", "", "`URL` at which the source is served, where the publication does not say it any more")
+	flags.StringVar(&f.now, "now", "", "`time` that is now (default: SOURCE_DATE_EPOCH, or the clock)")
+	return cmd
+}
+
+// showLog finds the publication and tells its changes.
+func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
+	dir := "."
+	if len(args) > 0 {
+		dir = args[0]
+	}
+	since, err := f.check(dir)
+	if err != nil {
+		return &usageError{err, cmd.CommandPath()}
+	}
+	s, l, err := f.open(dir)
+	if err != nil {
+		return &readingError{err}
+	}
+	report := &logReport{
+		BaseURL: l.BaseURL, From: resourcesync.FormatDateTime(s.Changes[0].From), First: !s.HasChangeIndex(),
+	}
+	if !since.IsZero() {
+		report.Since = resourcesync.FormatDateTime(since)
+	}
+	events := history.Since(cmd.Context(), s, s.Changes, since)
+	if !cmd.Flags().Changed("resource") {
+		return c.showRuns(report, s.Changes[0].From.Before(since), events)
+	}
+	if report.Resource, err = resourceURI(l, f.resource); err != nil {
+		return &usageError{err, cmd.CommandPath()}
+	}
+	return c.showChanges(report, s.Changes[0].From.Before(since), events)
+}
+
+// check checks the flags, and returns the time from which on changes are told.
+func (f *logFlags) check(dir string) (since time.Time, err error) {
+	switch info, err := os.Stat(dir); {
+	case err != nil:
+		return since, fmt.Errorf("the publication: %s: %w", dir, reason(err))
+	case !info.IsDir():
+		return since, fmt.Errorf("the publication: %s is not a directory", dir)
+	}
+	if f.folder != "" {
+		if _, err := layout.OfFolder(f.folder); err != nil {
+			return since, fmt.Errorf("--folder: %w", err)
+		}
+	}
+	if f.baseURL != "" {
+		if _, err := layout.New(layout.Identity{BaseURL: f.baseURL}); err != nil {
+			return since, fmt.Errorf("--base-url: %w", err)
+		}
+	}
+	now, fixed, err := fixedTime(f.now)
+	if !fixed {
+		now = time.Now().UTC().Truncate(time.Second)
+	}
+	if err != nil || f.since == "" {
+		return since, err
+	}
+	return parseSince(f.since, now)
+}
+
+// parseSince reads a time, or how long it was before now.
+func parseSince(s string, now time.Time) (time.Time, error) {
+	if t, err := resourcesync.ParseDateTime(s); err == nil {
+		return t, nil
+	}
+	ago, err := generator.ParseKeep(s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("--since: %q is neither a time such as 2026-01-02 or 2026-01-02T03:04:05Z, nor how long ago that is, such as 36h, 7d, 12w, 6m or 2y", s)
+	}
+	return ago.Before(now), nil
+}
+
+// open finds the publication in a directory.
+func (f *logFlags) open(dir string) (*snapshot.Snapshot, layout.Layout, error) {
+	files := os.DirFS(dir)
+	l, err := snapshot.Find(files, f.folder)
+	if err == snapshot.ErrNone {
+		err = fmt.Errorf("%s: %w", dir, err)
+	}
+	if err != nil {
+		return nil, l, err
+	}
+	if publish.Pending(dir) {
+		return nil, l, errors.New("an interrupted run left a commit there that the next build has to complete first")
+	}
+	if f.baseURL != "" { // which is compared with the record, if there is one
+		was := l.Identity
+		was.BaseURL = f.baseURL
+		if l, err = layout.New(was); err != nil {
+			return nil, l, err
+		}
+	}
+	s, err := snapshot.OpenChanges(files, l)
+	return s, l, err
+}
+
+// resourceURI returns a URI as it is, or that of a path relative to the base URL.
+// The path is as in URIs, unless that cannot be.
+func resourceURI(l layout.Layout, s string) (string, error) {
+	if strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") {
+		return s, nil
+	}
+	if l.BaseURL == "" {
+		return "", errors.New("the base URL is not known, since the record of the publication was lost: give it with --base-url, or --resource as a whole URI")
+	}
+	s = strings.TrimPrefix(s, "/")
+	if uri := l.BaseURL + s; len(l.Paths(uri)) > 0 {
+		return uri, nil
+	}
+	return l.URI(s), nil
+}
+
+// logReport is a log as programs get it. Its fields are stable.
+type logReport struct {
+	BaseURL  string      `json:"base_url,omitempty"`
+	From     string      `json:"from"`
+	First    bool        `json:"first"`
+	Since    string      `json:"since,omitempty"`
+	Runs     []logRun    `json:"runs,omitzero"`
+	Resource string      `json:"resource,omitempty"`
+	Changes  []logChange `json:"changes,omitzero"`
+}
+
+type logRun struct {
+	At      string `json:"at"`
+	Created int    `json:"created"`
+	Updated int    `json:"updated"`
+	Deleted int    `json:"deleted"`
+}
+
+type logChange struct {
+	At     string                  `json:"at"`
+	Change resourcesync.ChangeType `json:"change"`
+	Length *int64                  `json:"length,omitempty"`
+	Hash   resourcesync.Hash       `json:"hash,omitempty"`
+	Type   string                  `json:"type,omitempty"`
+}
+
+// showRuns tells the runs, beginning with what was before them unless they are only
+// some of those that are listed.
+func (c *cli) showRuns(report *logReport, some bool, events history.Events) error {
+	report.Runs = []logRun{}
+	baseline := "published for the first time"
+	if !report.First {
+		baseline = "complete since then"
+	}
+	if !some {
+		if err := c.logLine("%s  %s\n", report.From, baseline); err != nil {
+			return err
+		}
+	}
+	none := true
+	for r, err := range history.Runs(events) {
+		if err != nil {
+			return &readingError{err}
+		}
+		none = false
+		at := resourcesync.FormatDateTime(r.At)
+		if c.json {
+			report.Runs = append(report.Runs, logRun{at, r.Created, r.Updated, r.Deleted})
+		} else if err := c.logLine("%s  %s\n", at, counts(r.Created, r.Updated, r.Deleted, 0)); err != nil {
+			return err
+		}
+	}
+	return c.endLog(report, some && none)
+}
+
+// showChanges tells the changes of one resource.
+func (c *cli) showChanges(report *logReport, some bool, events history.Events) error {
+	report.Changes = []logChange{}
+	from := report.From
+	if some {
+		from = report.Since
+	}
+	if err := c.logLine("%s since %s\n", report.Resource, from); err != nil {
+		return err
+	}
+	none := true
+	for e, err := range history.Of(events, report.Resource) {
+		if err != nil {
+			return &readingError{err}
+		}
+		none = false
+		if c.json {
+			report.Changes = append(report.Changes, changeJSON(e))
+		} else if err := c.logLine("%s\n", changeLine(e)); err != nil {
+			return err
+		}
+	}
+	return c.endLog(report, none)
+}
+
+func (c *cli) endLog(report *logReport, none bool) error {
+	if c.json {
+		return c.writeJSON(report)
+	}
+	if none {
+		return c.logLine("No changes.\n")
+	}
+	return nil
+}
+
+// logLine writes a line for people.
+func (c *cli) logLine(format string, args ...any) error {
+	if c.json || c.quiet {
+		return nil
+	}
+	return c.print(format, args...)
+}
+
+func changeJSON(e *resourcesync.Entry) logChange {
+	md := e.Metadata
+	j := logChange{At: resourcesync.FormatDateTime(e.ChangeTime()), Change: md.Change, Hash: md.Hash, Type: md.Type}
+	if md.HasLength {
+		j.Length = &md.Length
+	}
+	return j
+}
+
+func changeLine(e *resourcesync.Entry) string {
+	md := e.Metadata
+	line := resourcesync.FormatDateTime(e.ChangeTime()) + "  " + string(md.Change)
+	if md.HasLength {
+		line += "  " + plural(int(md.Length), "byte")
+	}
+	if md.Hash != "" {
+		line += "  " + shortHash(md.Hash)
+	}
+	return line
+}
+
+// shortHash returns the beginning of the first digest, enough to tell two apart.
+func shortHash(h resourcesync.Hash) string {
+	const digits = 12
+	first, _, _ := strings.Cut(string(h), " ")
+	algorithm, digest, _ := strings.Cut(first, ":")
+	return algorithm + ":" + digest[:min(len(digest), digits)]
+}
+
+// readingError says that a publication could not be read, by a command that writes
+// nothing.
+type readingError struct{ err error }
+
+func (e *readingError) Error() string { return e.err.Error() }
+func (e *readingError) Unwrap() error { return e.err }
+
+// hint says what to do about it.
+func (e *readingError) hint() string {
+	var damaged *snapshot.DamagedError
+	switch {
+	case errors.As(e.err, &damaged):
+		return "Restore the publication from a copy."
+	case errors.Is(e.err, snapshot.ErrNone):
+		return "Give the directory that was given to build, or as --out to it."
+	}
+	return ""
+}

@@ -1,0 +1,68 @@
+package generator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/snapshot"
+)
+
+// Standard is the version of ResourceSync in whose form changes are published.
+// Nothing else that is written differs between the versions.
+type Standard string
+
+// The versions.
+const (
+	// Standard11 is Z39.99-2017: the time of a change is its datetime, and its
+	// lastmod that of the resource. It is what the zero value stands for.
+	Standard11 Standard = "1.1"
+	// Standard10 is Z39.99-2014: the time of a change is its lastmod, which must
+	// be there, and there is no datetime. See its §7, §12.1 and Appendix A.
+	Standard10 Standard = "1.0"
+)
+
+// ParseStandard reads 1.0 or 1.1.
+func ParseStandard(s string) (Standard, error) {
+	switch v := Standard(s); v {
+	case Standard10, Standard11:
+		return v, nil
+	}
+	return "", fmt.Errorf("%q is neither 1.0 nor 1.1", s)
+}
+
+// stamp gives a change its time.
+func (s Standard) stamp(e *resourcesync.Entry, at time.Time) {
+	if s == Standard10 {
+		e.LastModified = at
+		return
+	}
+	e.Metadata.DateTime = at
+}
+
+// What the time of a change takes, in bytes.
+const (
+	datetimeBytes = int64(len(` datetime="2006-01-02T15:04:05Z"`))
+	lastmodBytes  = int64(len(`<lastmod>2006-01-02T15:04:05Z</lastmod>`))
+)
+
+// stampBytes is what stamp adds to an entry, in bytes.
+func (s Standard) stampBytes(e *resourcesync.Entry) int64 {
+	switch {
+	case s != Standard10:
+		return datetimeBytes
+	case e.LastModified.IsZero():
+		return lastmodBytes
+	}
+	return 0 // one time takes the place of another
+}
+
+// continues reports whether all changes of a list are in the form of this
+// version. A list has one form: to rewrite one would lose when its resources were
+// modified, or tell it otherwise than the packages do.
+func (s Standard) continues(open *snapshot.OpenList) bool {
+	if s == Standard10 {
+		return open.DateTimes == 0
+	}
+	return open.DateTimes == open.Entries
+}

@@ -1,0 +1,136 @@
+package snapshot
+
+import (
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strings"
+
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// Find returns the layout of the publication that is there, whatever its identity
+// is: out of its record or, where that is lost, out of its Change List, which
+// leaves the base URL empty. The folder is the one that is named, or else the
+// usual one, or that to which the Source Description leads. Where nothing is
+// published it returns ErrNone.
+func Find(files fs.FS, folder string) (layout.Layout, error) {
+	folders := []string{folder}
+	if folder == "" {
+		folders = append(describedFolders(files), "resourcesync")
+	}
+	for _, find := range []func(fs.FS, layout.Layout) (layout.Layout, error){byRecord, byChangeList} {
+		for _, folder := range folders {
+			l, err := layout.OfFolder(folder)
+			if err == nil {
+				l, err = find(files, l)
+			}
+			if err != ErrNone {
+				return l, err
+			}
+		}
+	}
+	return layout.Layout{}, ErrNone
+}
+
+// byRecord finds the identity in the record.
+func byRecord(files fs.FS, at layout.Layout) (layout.Layout, error) {
+	r, err := ReadRecord(files, at)
+	if err != nil {
+		return at, err
+	}
+	if r == nil {
+		return at, ErrNone
+	}
+	l, err := layout.New(r.Identity)
+	if err == nil && l.Folder != at.Folder {
+		err = fmt.Errorf("it is of a publication in the folder %q", l.Folder)
+	}
+	return l, damaged(at.Record().Path, err)
+}
+
+// byChangeList finds the publication URL in the link to the Capability List.
+func byChangeList(files fs.FS, at layout.Layout) (layout.Layout, error) {
+	s := &Snapshot{files: files, layout: at}
+	path := at.ChangeList().Path
+	doc, err := s.headOf(path, resourcesync.ChangeList)
+	if isMissing(err) {
+		if _, err := stat(files, at.CapabilityList().Path); isMissing(err) {
+			return at, ErrNone
+		}
+	}
+	if err != nil {
+		return at, damaged(path, err)
+	}
+	up := doc.Link(resourcesync.RelUp)
+	root, ok := strings.CutSuffix(up, at.CapabilityList().URI) // which is relative here
+	l, err := layout.New(layout.Identity{BaseURL: root, Folder: at.Folder})
+	if !ok || err != nil || l.PublicationURL != root {
+		return at, damaged(path, fmt.Errorf("it has the Capability List %s, which is not beside it", quotedURI(up)))
+	}
+	l.BaseURL = ""
+	return l, nil
+}
+
+func (s *Snapshot) headOf(path string, want resourcesync.Capability) (*resourcesync.Document, error) {
+	f, err := open(s.files, path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return head(resourcesync.NewDecoder(f, resourcesync.Limits{}), want)
+}
+
+// deepest is how many folders deep a publication is looked for.
+const deepest = 20
+
+// describedFolders returns the folders that the Source Description may lead to: as
+// long as the publication URL is not known, each end of the path of the Capability
+// List may be its path here.
+func describedFolders(files fs.FS) (folders []string) {
+	at, _ := layout.OfFolder(".")
+	s := &Snapshot{files: files, layout: at}
+	_, entries, err := s.read(at.SourceDescription(), resourcesync.Description)
+	if err != nil || len(entries) != 1 {
+		return nil
+	}
+	u, err := url.Parse(entries[0].Loc)
+	if err != nil {
+		return nil
+	}
+	path, ok := strings.CutSuffix(strings.TrimPrefix(u.Path, "/"), at.CapabilityList().Path)
+	if !ok || strings.Count(path, "/") > deepest {
+		return nil
+	}
+	for path != "" {
+		if l, err := layout.OfFolder(strings.TrimSuffix(path, "/")); err == nil {
+			folders = append(folders, l.Folder)
+		}
+		_, path, _ = strings.Cut(path, "/")
+	}
+	return append(folders, ".")
+}
+
+// OpenChanges reads what was published of changes, and looks at nothing else: the
+// record, and the heads of the Change Lists. It returns an *[IdentityError] or a
+// *[DamagedError] where they do not hold together.
+func OpenChanges(files fs.FS, l layout.Layout) (*Snapshot, error) {
+	s := &Snapshot{files: files, layout: l, changesOnly: true}
+	for _, step := range []func() error{s.readRecord, s.checkHeads, s.readChangeList} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// tellsChanges reports whether a head is a Change List or its Index.
+func (s *Snapshot) tellsChanges(path string) bool {
+	return path == s.layout.ChangeList().Path || s.layout.IsBody(path)
+}
+
+// HasChangeIndex reports whether the Change Lists are under an Index.
+func (s *Snapshot) HasChangeIndex() bool {
+	return s.Changes[0].Path != s.layout.ChangeList().Path
+}
