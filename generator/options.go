@@ -63,6 +63,8 @@ type Options struct {
 	// Standard is the version in whose form changes are published; by default
 	// Standard11.
 	Standard Standard
+	// Previous says where the last publication is.
+	Previous Previous
 	// Now is the clock; by default that of the system.
 	Now func() time.Time
 	// FixedClock says that Now is not the system's, so that it may lie in the

@@ -38,11 +38,15 @@ func (r *run) readPrevious() error {
 	}
 	s, err := snapshot.Open(r.out, r.layout)
 	switch {
+	case errors.Is(err, snapshot.ErrNone) && !r.o.Previous.First && (r.o.Previous.Required || r.o.Previous.Place != ""):
+		return &MissingError{r.place()}
 	case errors.Is(err, snapshot.ErrNone):
 		r.report.First = true
 		return r.checkFolder()
 	case err != nil:
-		return refuseIdentity(err)
+		return refuseIdentity(plain(err))
+	case r.o.Previous.First && r.o.DryRun:
+		return r.refuseFirst()
 	}
 	r.prev = previous{snapshot: s, last: s.Last}
 	for _, path := range s.Missing {

@@ -36,6 +36,9 @@ func (r *run) publish(ctx context.Context) error {
 	if err := r.checkUnchanged(); err != nil {
 		return err
 	}
+	if err := r.checkElsewhere(ctx); err != nil {
+		return err
+	}
 	if err := r.tx.Commit(ctx); err != nil {
 		return err
 	}

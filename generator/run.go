@@ -88,6 +88,11 @@ type run struct {
 }
 
 func (r *run) do(ctx context.Context) error {
+	if r.o.Previous.Place != "" && !r.o.DryRun {
+		if err := r.carry(ctx); err != nil {
+			return err
+		}
+	}
 	closeAll, err := r.open(ctx)
 	if err != nil {
 		return err
@@ -135,10 +140,13 @@ func (r *run) openOut(ctx context.Context) (closeOut func(), err error) {
 		if publish.Pending(r.o.Out) {
 			return nil, fmt.Errorf("an interrupted run left a commit in %s that the next build has to complete first", r.o.Out)
 		}
+		if r.o.Previous.Place != "" {
+			return r.openFar(ctx)
+		}
 		r.out = os.DirFS(r.o.Out)
 		return func() {}, nil
 	}
-	r.tx, err = publish.Begin(ctx, r.o.Out, publish.Options{LockTimeout: r.o.LockTimeout, Owns: layout.IsOwned, Log: r.o.Log})
+	r.tx, err = publish.Begin(ctx, r.o.Out, r.publishOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +160,10 @@ func (r *run) openOut(ctx context.Context) (closeOut func(), err error) {
 			r.o.Log.Warn("cleaning up", "error", err)
 		}
 	}, nil
+}
+
+func (r *run) publishOptions() publish.Options {
+	return publish.Options{LockTimeout: r.o.LockTimeout, Owns: layout.IsOwned, Log: r.o.Log}
 }
 
 // openSource opens the source, to be listed and to be read.

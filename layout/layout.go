@@ -384,6 +384,22 @@ func isStampedDigest(s string) bool {
 	return isStamp(at) && isHex(digest, shortDigestDigits)
 }
 
+// NameAgrees reports whether a body has the SHA-256 digest, in hexadecimal digits,
+// that its name tells. Copies of manifests have the names of their packages.
+func NameAgrees(name, sha256 string) bool {
+	kind, stem := path.Base(path.Dir(name)), strings.TrimSuffix(path.Base(name), path.Ext(name))
+	_, short, stamped := strings.Cut(stem, "-")
+	switch {
+	case path.Ext(name) != ".zip" && (kind == "changedump" || kind == "resourcedump" && !stamped):
+		return true
+	case stamped:
+		return strings.HasPrefix(sha256, short)
+	case isStamp(stem): // a Change List
+		return true
+	}
+	return strings.HasPrefix(sha256, stem)
+}
+
 func isChangeList(name string) bool { return isStamp(trimExtension(name, ".xml")) }
 
 // isHex reports whether a text is a number of so many hexadecimal digits, as

@@ -167,6 +167,16 @@ func (f *FS) setBase(base string) error {
 	return nil
 }
 
+// Redacted returns a URL for messages: without user name, password, query and
+// fragment.
+func Redacted(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "the URL of the previous publication" // which may have a password in it
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
 // Close ends what is under way and removes what is not whole. Files that were
 // fetched stay.
 func (f *FS) Close() error {

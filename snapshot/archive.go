@@ -98,34 +98,38 @@ func (s *Snapshot) PartsOf(a *Archived) ([]Part, error) {
 // Reached returns the paths of an archived document and of all files that it
 // names.
 func (s *Snapshot) Reached(a *Archived) ([]string, error) {
-	switch a.Kind {
-	case resourcesync.ChangeList:
-		return []string{a.Path}, nil // which names resources
-	case resourcesync.ResourceList:
-		parts, err := s.PartsOf(a)
-		paths := []string{a.Path}
-		for _, p := range parts {
-			paths = append(paths, p.Path)
-		}
-		return paths, err
+	files, err := s.reached(a)
+	paths := make([]string, len(files))
+	for i := range files {
+		paths[i] = files[i].Path
 	}
-	return s.reachedByDump(a)
+	return paths, err
 }
 
-func (s *Snapshot) reachedByDump(a *Archived) ([]string, error) {
+func (s *Snapshot) reached(a *Archived) ([]File, error) {
+	itself := []File{{Path: a.Path, Length: a.Length, SHA256: a.Hash.Get("sha-256")}}
+	switch a.Kind {
+	case resourcesync.ChangeList:
+		return itself, nil // which names resources
+	case resourcesync.ResourceList:
+		parts, err := s.PartsOf(a)
+		return appendParts(itself, parts), err
+	}
+	return s.reachedByDump(a, itself)
+}
+
+func (s *Snapshot) reachedByDump(a *Archived, files []File) ([]File, error) {
 	doc, entries, err := s.readWhole(a)
 	if err != nil {
 		return nil, err
 	}
-	paths, folder := []string{a.Path}, string(a.Kind)+"/"
+	folder := string(a.Kind) + "/"
 	if doc.Index {
 		parts, err := s.dumpParts(a.Ref, folder, entries)
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range parts {
-			paths = append(paths, p.Path)
-		}
+		files = appendParts(files, parts)
 		var lost error
 		entries, lost, err = s.readDumpParts(parts, a.Kind)
 		if err = errors.Join(err, lost); err != nil {
@@ -137,9 +141,10 @@ func (s *Snapshot) reachedByDump(a *Archived) ([]string, error) {
 		if err != nil {
 			return nil, damaged(a.Path, err)
 		}
-		paths = append(paths, ref.Path, s.layout.ManifestOf(ref).Path)
+		md := &entries[i].Metadata
+		files = append(files, File{Path: ref.Path, Length: md.Length, SHA256: md.Hash.Get("sha-256")}, File{Path: s.layout.ManifestOf(ref).Path})
 	}
-	return paths, nil
+	return files, nil
 }
 
 func (s *Snapshot) readArchived(a *Archived) ([]resourcesync.Entry, error) {

@@ -173,6 +173,9 @@ func (s *Snapshot) newPackage(subfolder string, e *resourcesync.Entry) (*Package
 		Ref: ref, Manifest: s.layout.ManifestOf(ref), At: md.At, Completed: md.Completed,
 		From: md.From, Until: md.Until, Hash: md.Hash, Length: md.Length,
 	}
+	if s.elsewhere {
+		return p, nil
+	}
 	p.Lost = s.lost(p)
 	if err := passing(p.Lost); err != nil {
 		return nil, err

@@ -97,6 +97,8 @@ type Snapshot struct {
 	files  fs.FS
 	layout layout.Layout
 	record []byte // as it was read
+	// elsewhere says not to look whether bodies are there.
+	elsewhere bool
 	// changesOnly is true if nothing but the Change Lists is looked at.
 	changesOnly bool
 }
@@ -121,7 +123,11 @@ type ChangeList struct {
 // Capability List and the heads of the others. It returns ErrNone, an
 // *[IdentityError] or a *[DamagedError] where there is nothing to go on from.
 func Open(files fs.FS, l layout.Layout) (*Snapshot, error) {
-	s := &Snapshot{files: files, layout: l}
+	return openSnapshot(&Snapshot{files: files, layout: l})
+}
+
+func openSnapshot(s *Snapshot) (*Snapshot, error) {
+	l := s.layout
 	for _, step := range []func() error{s.readRecord, s.checkHeads, s.find, s.readResourceList, s.readChangeList, s.readResourceDump, s.readChangeDump, s.readArchives} {
 		if err := step(); err != nil {
 			return nil, err

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -39,6 +41,10 @@ type sourceFlags struct {
 	compression             int
 	rotate, keepChanges     string
 	archive                 bool
+	previous                string
+	firstRun                bool
+	requirePrevious         bool
+	header                  []string
 	archiveKeep             string
 	standard                string
 	now                     string
@@ -73,6 +79,10 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&f.compression, "compression", generator.DefaultCompression, "`level` of compression in packages, from 0 (none) to 9")
 	flags.StringVar(&f.rotate, "rotate", "full", "when to begin a new Change List: `full|run|hourly|daily|weekly|monthly` or a number of changes")
 	f.addKeepFlags(flags)
+	flags.StringVar(&f.previous, "previous", "", "directory or `URL` of the last publication, if it is not in --out: an empty disk is no hindrance")
+	flags.BoolVar(&f.firstRun, "first-run", false, "with --previous: begin a new history, where there is none yet")
+	flags.BoolVar(&f.requirePrevious, "require-previous", false, "fail if there is no publication to go on from")
+	flags.StringArrayVar(&f.header, "header", nil, "`header` to send to the server of --previous, such as 'Authorization: Bearer …'; may be repeated (default: the lines of WELLSPRING_HEADER)")
 	flags.BoolVar(&f.archive, "archive", false, "archive superseded lists and dumps (default: as the last publication did)")
 	flags.StringVar(&f.standard, "standard", string(generator.Standard11), "`version` of the standard in which to tell changes: 1.1, or 1.0 for older Destinations")
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
@@ -106,7 +116,7 @@ func (f *sourceFlags) options(cmd *cobra.Command, args []string) (generator.Opti
 		o.Archive = &f.archive
 	}
 	o.DumpsByDefault = !cmd.Flags().Changed("dumps")
-	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.setKeep, f.checkSource} {
+	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.setKeep, f.setPrevious, f.checkSource} {
 		if err := set(&o); err != nil {
 			return o, &usageError{err, cmd.CommandPath()}
 		}
@@ -189,6 +199,32 @@ func (f *sourceFlags) setHistory(o *generator.Options) (err error) {
 	}
 	if o.Standard, err = generator.ParseStandard(f.standard); err != nil {
 		return fmt.Errorf("--standard: %w", err)
+	}
+	return nil
+}
+
+// headerVariable has the headers for servers, one on each line, so that they need
+// not stand among the arguments, where other users could see them.
+const headerVariable = "WELLSPRING_HEADER"
+
+func (f *sourceFlags) setPrevious(o *generator.Options) error {
+	if f.firstRun && f.previous == "" {
+		return fmt.Errorf("--first-run needs --previous: without it, a publication that is not in --out begins anew")
+	}
+	if f.firstRun && f.requirePrevious {
+		return fmt.Errorf("--first-run and --require-previous contradict each other")
+	}
+	lines := f.header
+	if len(lines) == 0 {
+		lines = strings.FieldsFunc(os.Getenv(headerVariable), func(r rune) bool { return r == '\n' || r == '\r' })
+	}
+	o.Previous = generator.Previous{Place: f.previous, First: f.firstRun, Required: f.requirePrevious, Header: http.Header{}}
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return fmt.Errorf("--header: one of them is not like 'Name: value'") // it may be secret
+		}
+		o.Previous.Header.Add(name, strings.TrimSpace(value))
 	}
 	return nil
 }

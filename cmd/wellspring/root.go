@@ -18,6 +18,7 @@ import (
 
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/remote"
 	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
@@ -239,6 +240,8 @@ func explain(err error) (code int, hint string) {
 		output     *outputError
 		changes    *generator.LostChangesError
 		reading    *readingError
+		missing    *generator.MissingError
+		server     *remote.Error
 	)
 	switch {
 	case errors.As(err, &incomplete):
@@ -259,6 +262,10 @@ func explain(err error) (code int, hint string) {
 		return exitConflict, "Wait for it to end, or give --lock-timeout to wait here."
 	case errors.Is(err, generator.ErrChanged):
 		return exitConflict, "Nothing was published. Run it again to go on from what is there now."
+	case errors.As(err, &missing):
+		return exitFailed, "Nothing was published. If this is as it should be, begin a new history: with --previous, give --first-run; else do without --require-previous."
+	case errors.As(err, &server):
+		return exitFailed, "Nothing was published. See what the server says to that URL, and run it again."
 	case errors.As(err, &changes):
 		return exitFailed, "Nothing was published. Restore the file from a copy, or give --dumps resource to go on without a Change Dump, and begin a new one later."
 	case errors.As(err, &damaged):

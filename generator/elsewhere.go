@@ -1,0 +1,347 @@
+package generator
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/remote"
+	"github.com/wellspring-sync/wellspring/snapshot"
+)
+
+// Previous says where the last publication is, if not in the output directory.
+type Previous struct {
+	// Place is a directory, or an http or https URL: where the publication was
+	// uploaded to. It is empty for the output directory itself.
+	Place string
+	// Header is sent to a server, for credentials.
+	Header http.Header
+	// First begins a new history, and is refused where there is one.
+	First bool
+	// Required makes it an error if there is no publication to go on from.
+	Required bool
+
+	retries int // as remote.Options has it, for tests
+}
+
+// MissingError says that there is no publication to go on from.
+type MissingError struct{ Place string }
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("there is no publication in %s to go on from", e.Place)
+}
+
+// elsewhere is a publication that is not in the output directory.
+type elsewhere struct {
+	fs.FS
+	fetch func(ctx context.Context, files []snapshot.File) error
+	close func() error
+}
+
+// fetchFolder holds what was fetched and is not taken over yet.
+const fetchFolder = publish.Folder + "/previous"
+
+// openElsewhere opens the last publication. What is fetched is kept in a folder.
+func (r *run) openElsewhere(ctx context.Context, dir *os.Root) (*elsewhere, error) {
+	p := &r.o.Previous
+	if !isURL(p.Place) {
+		root, err := os.OpenRoot(p.Place)
+		if errors.Is(err, fs.ErrNotExist) { // so is the publication
+			return &elsewhere{os.DirFS(p.Place), fetchNothing, func() error { return nil }}, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("opening the last publication: %w", err)
+		}
+		return &elsewhere{root.FS(), fetchNothing, root.Close}, nil
+	}
+	l := r.layout
+	files, err := remote.Open(ctx, p.Place, dir, remote.Options{
+		Header: p.Header, Retries: p.retries, Release: strings.TrimPrefix(r.o.Release, "wellspring "), Log: r.o.Log,
+		IsBody: func(path string) bool { return l.IsBody(path) && !l.IsHead(path) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &elsewhere{files, func(ctx context.Context, list []snapshot.File) error {
+		wants := make([]remote.Want, len(list))
+		for i, f := range list {
+			wants[i] = remote.Want{Path: f.Path, Length: f.Length, SHA256: f.SHA256, Optional: f.Retired}
+		}
+		return files.Fetch(ctx, wants)
+	}, files.Close}, nil
+}
+
+func fetchNothing(context.Context, []snapshot.File) error { return nil }
+
+func isURL(place string) bool {
+	return strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://")
+}
+
+// openFar has a dry run look at the last publication where it is.
+func (r *run) openFar(ctx context.Context) (closeOut func(), err error) {
+	dir, err := os.MkdirTemp("", "wellspring-")
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	from, err := r.openElsewhere(ctx, root)
+	if err != nil {
+		root.Close()
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	r.out = from
+	return func() { from.close(); root.Close(); os.RemoveAll(dir) }, nil
+}
+
+// carry brings the last publication into the output directory, as it is, so that
+// the run goes on from there. It is a commit of its own.
+func (r *run) carry(ctx context.Context) error {
+	tx, err := publish.Begin(ctx, r.o.Out, r.publishOptions())
+	if err != nil {
+		return err
+	}
+	defer tx.Close()
+	dir, remove, err := makeFolder(tx.Root())
+	if err != nil {
+		return err
+	}
+	defer remove()
+	from, err := r.openElsewhere(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer from.close()
+	files, err := r.filesElsewhere(ctx, from)
+	if err != nil || files == nil {
+		return err
+	}
+	c := &carrier{tx: tx, from: from, dir: dir, out: tx.Root().FS()}
+	for len(files) > 0 {
+		n := min(len(files), carriedAtOnce)
+		if err := c.carry(ctx, files[:n]); err != nil {
+			return fmt.Errorf("taking over the last publication: %w", plain(err))
+		}
+		files = files[n:]
+	}
+	if c.carried == 0 {
+		return nil
+	}
+	r.removeOther(tx, c.names)
+	return tx.Commit(ctx)
+}
+
+// makeFolder makes the folder for what is fetched.
+func makeFolder(root *os.Root) (dir *os.Root, remove func(), err error) {
+	if err := root.RemoveAll(fetchFolder); err != nil { // of a run that was killed
+		return nil, nil, fmt.Errorf("clearing what was fetched before: %w", err)
+	}
+	if err := root.Mkdir(fetchFolder, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("making room for what is fetched: %w", err)
+	}
+	if dir, err = root.OpenRoot(fetchFolder); err != nil {
+		return nil, nil, err
+	}
+	return dir, func() { dir.Close(); root.RemoveAll(fetchFolder) }, nil
+}
+
+// filesElsewhere returns what the last publication consists of, or nil if there is
+// none and a new history begins.
+func (r *run) filesElsewhere(ctx context.Context, from *elsewhere) ([]snapshot.File, error) {
+	l := r.layout
+	heads := []snapshot.File{{Path: l.Record().Path, Retired: true}}
+	for _, ref := range []layout.Ref{l.SourceDescription(), l.CapabilityList(), l.ResourceList(), l.ChangeList(), l.ResourceDump(), l.ChangeDump()} {
+		heads = append(heads, snapshot.File{Path: ref.Path, Retired: true})
+	}
+	if err := from.fetch(ctx, heads); err != nil {
+		return nil, fmt.Errorf("reading the last publication: %w", plain(err))
+	}
+	s, err := snapshot.OpenElsewhere(from, l)
+	switch {
+	case errors.Is(err, snapshot.ErrNone) && r.o.Previous.First:
+		return nil, nil
+	case errors.Is(err, snapshot.ErrNone):
+		return nil, &MissingError{r.place()}
+	case err != nil:
+		return nil, refuseIdentity(fmt.Errorf("reading the last publication: %w", plain(err)))
+	case r.o.Previous.First:
+		return nil, r.refuseFirst()
+	}
+	return s.Files()
+}
+
+func (r *run) refuseFirst() error {
+	return &Refusal{Why: fmt.Sprintf("there is a publication in %s already: go on from it, without --first-run", r.place())}
+}
+
+// plain returns the error of a server alone, which says nothing of the
+// publication.
+func plain(err error) error {
+	if e, ok := errors.AsType[*remote.Error](err); ok {
+		return e
+	}
+	return err
+}
+
+// place names where the last publication is, without a password.
+func (r *run) place() string {
+	if !isURL(r.o.Previous.Place) {
+		return cmp.Or(r.o.Previous.Place, r.o.Out)
+	}
+	return remote.Redacted(r.o.Previous.Place)
+}
+
+// removeOther plans to remove what another publication in the output directory
+// consists of.
+func (r *run) removeOther(tx *publish.Tx, kept map[string]bool) {
+	s, err := snapshot.Open(tx.Root().FS(), r.layout)
+	if err != nil {
+		return // there is none, or nothing is known of it
+	}
+	files, err := s.Files()
+	if err != nil {
+		return
+	}
+	for _, f := range files {
+		if !kept[f.Path] {
+			tx.Remove(f.Path)
+		}
+	}
+}
+
+// carriedAtOnce is how many files are fetched before they are taken over.
+const carriedAtOnce = 64
+
+// carrier stages the files of a publication that is elsewhere.
+type carrier struct {
+	tx      *publish.Tx
+	from    *elsewhere
+	dir     *os.Root
+	out     fs.FS
+	carried int
+	names   map[string]bool
+}
+
+// carry fetches and stages files, unless they are there already.
+func (c *carrier) carry(ctx context.Context, files []snapshot.File) error {
+	var missing []snapshot.File
+	for _, f := range files {
+		if c.names == nil {
+			c.names = map[string]bool{}
+		}
+		c.names[f.Path] = true
+		if !c.isThere(&f) {
+			missing = append(missing, f)
+		}
+	}
+	if err := c.from.fetch(ctx, missing); err != nil {
+		return err
+	}
+	for i := range missing {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := c.stage(&missing[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isThere reports whether a file is in the output directory: a body by its name
+// and length, a head by its digest.
+func (c *carrier) isThere(f *snapshot.File) bool {
+	if f.Body {
+		info, err := fs.Stat(c.out, f.Path)
+		return err == nil && info.Mode().IsRegular() && f.Length > 0 && info.Size() == f.Length
+	}
+	h, err := snapshot.HeadOf(c.out, f.Path)
+	return err == nil && h.SHA256 == f.SHA256
+}
+
+// stage copies a file, and compares it with what is stated of it.
+func (c *carrier) stage(f *snapshot.File) error {
+	in, err := c.from.Open(f.Path)
+	if errors.Is(err, fs.ErrNotExist) && f.Retired {
+		return nil // it is gone by now
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	c.carried++
+	name := fmt.Sprintf("%06d", c.carried)
+	out, err := c.tx.Create(name)
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(out, h), in)
+	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return fmt.Errorf("copying %s: %w", f.Path, err)
+	}
+	sum := hex.EncodeToString(h.Sum(nil))
+	if f.SHA256 != "" && sum != f.SHA256 || f.Length > 0 && n != f.Length || f.Body && !layout.NameAgrees(f.Path, sum) {
+		return fmt.Errorf("%s: %w", f.Path, remote.ErrOther)
+	}
+	c.tx.Put(publish.Put{Staged: name, Path: f.Path, Length: n, SHA256: sum, Body: f.Body})
+	c.dir.Remove(f.Path) // if it was fetched
+	return nil
+}
+
+// recordElsewhere returns the record of the last publication as it is now.
+func (r *run) recordElsewhere(ctx context.Context) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "wellspring-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	from, err := r.openElsewhere(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	defer from.close()
+	b, err := snapshot.ReadFile(from, r.layout.Record().Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// checkElsewhere makes sure that the last publication is still the one that this
+// run goes on from.
+func (r *run) checkElsewhere(ctx context.Context) error {
+	if r.o.Previous.Place == "" {
+		return nil
+	}
+	now, err := r.recordElsewhere(ctx)
+	if err != nil {
+		return fmt.Errorf("looking at the last publication again: %w", plain(err))
+	}
+	was, err := snapshot.ReadFile(r.out, r.layout.Record().Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("looking at the last publication again: %w", err)
+	}
+	if !r.o.Previous.First && !bytes.Equal(now, was) || r.o.Previous.First && now != nil {
+		return ErrChanged
+	}
+	return nil
+}
