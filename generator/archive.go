@@ -102,12 +102,6 @@ func (a *archives) add(e snapshot.Archived) {
 
 // addDocument stages a document to be archived, which leads to other files.
 func (a *archives) addDocument(e snapshot.Archived, at time.Time, b []byte, reached []string) error {
-	if a.stage.tx == nil { // a dry run
-		e.Path = string(e.Kind) + at.String()
-		a.add(e)
-		a.reachedBy[e.Path] = reached
-		return nil
-	}
 	doc, err := a.stage.complete(b)
 	if err != nil {
 		return err
@@ -332,7 +326,7 @@ func (a *archives) write() error {
 		if kind == resourcesync.ResourceList || kind == resourcesync.ResourceDump {
 			a.thin(kind)
 		}
-		if a.changed[kind] && a.stage.tx != nil {
+		if a.changed[kind] {
 			if err := a.writeArchive(kind); err != nil {
 				return err
 			}

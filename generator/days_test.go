@@ -83,6 +83,8 @@ const filesInFolder = 1000
 // folders, every so many files have another time and content.
 type archive struct {
 	folders, changed, every int
+	// versions, if there are any, count how often each folder has changed.
+	versions []int
 }
 
 func (a *archive) OpenDir(path string) (scanner.Dir, error) {
@@ -101,6 +103,9 @@ func (a *archive) content(folder, file int) (s string) {
 	if a.isChanged(folder, file) {
 		s += "<changed/>"
 	}
+	if a.versions != nil {
+		s += fmt.Sprintf("<version>%06d</version>", a.versions[folder])
+	}
 	return s
 }
 
@@ -116,6 +121,10 @@ func (a *archive) stat(folder, file int) scanner.Stat {
 	if a.isChanged(folder, file) {
 		st.Size += int64(len("<changed/>"))
 		st.ModTime = testStart.Add(time.Hour)
+	}
+	if a.versions != nil {
+		st.Size += int64(len("<version>000000</version>"))
+		st.ModTime = longAgo.Add(time.Duration(a.versions[folder]) * time.Second)
 	}
 	return st
 }
@@ -147,6 +156,9 @@ func (d archiveDir) Entries(fn func(string, fs.FileMode) error) error {
 }
 
 func (d archiveDir) Lstat(name string) (scanner.Stat, error) {
+	if d.folder < 0 {
+		return scanner.Stat{Mode: fs.ModeDir}, nil
+	}
 	return d.a.stat(d.folder, number(strings.TrimSuffix(name, ".xml"))), nil
 }
 func (d archiveDir) OpenDir(name string) (scanner.Dir, error) { return d.a.OpenDir(name) }

@@ -22,16 +22,19 @@ type server struct {
 	*httptest.Server
 	dir      string
 	requests atomic.Int64
-	// fail, if not nil, answers instead.
-	fail func(n int64, w http.ResponseWriter, r *http.Request) bool
+	fail     atomic.Pointer[answer]
 }
+
+// answer may answer a request instead of the server, and says whether it does.
+type answer func(n int64, w http.ResponseWriter, r *http.Request) bool
 
 func serve(t tester, dir string) *server {
 	t.Helper()
 	s := &server{dir: dir}
 	files := http.FileServer(http.Dir(dir))
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if n := s.requests.Add(1); s.fail != nil && s.fail(n, w, r) {
+		n := s.requests.Add(1)
+		if fail := s.fail.Load(); fail != nil && (*fail)(n, w, r) {
 			return
 		}
 		files.ServeHTTP(w, r)
@@ -117,7 +120,6 @@ func TestElsewhereFails(t *testing.T) {
 	want := tree(t, w.out)
 	s := serve(t, site)
 	defer s.Close()
-	s.fail = func(int64, http.ResponseWriter, *http.Request) bool { return false }
 	build := func() (string, error) {
 		s.requests.Store(0)
 		w.now = now
@@ -137,7 +139,7 @@ func TestElsewhereFails(t *testing.T) {
 	}
 	for n := int64(1); n <= requests; n += step {
 		for _, status := range []int{http.StatusInternalServerError, http.StatusNotFound, 0} {
-			s.fail = func(at int64, w http.ResponseWriter, r *http.Request) bool {
+			fail := answer(func(at int64, w http.ResponseWriter, _ *http.Request) bool {
 				switch {
 				case at != n:
 					return false
@@ -147,7 +149,8 @@ func TestElsewhereFails(t *testing.T) {
 					w.WriteHeader(status)
 				}
 				return true
-			}
+			})
+			s.fail.Store(&fail)
 			out, err := build()
 			got := tree(t, out)
 			if err == nil {
@@ -197,7 +200,8 @@ func TestElsewhereIsMissing(t *testing.T) {
 		"out of order":      func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) },
 		"a page for errors": func(w http.ResponseWriter) { fmt.Fprint(w, "<!DOCTYPE html><p>Gone") },
 	} {
-		s.fail = func(_ int64, w http.ResponseWriter, _ *http.Request) bool { fail(w); return true }
+		fails := answer(func(_ int64, w http.ResponseWriter, _ *http.Request) bool { fail(w); return true })
+		s.fail.Store(&fails)
 		for _, first := range []bool{true, false} {
 			_, err := w.run(from(Previous{Place: s.URL, First: first}))
 			var server *remote.Error

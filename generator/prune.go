@@ -129,7 +129,7 @@ func (p *pruning) dropLists() error {
 	if p.archives != nil {
 		p.archives.addChangeLists(p.lists.dropped)
 	}
-	if len(p.lists.dropped) == 0 || p.o.DryRun {
+	if len(p.lists.dropped) == 0 {
 		return nil
 	}
 	return p.lists.index(kept)
@@ -153,10 +153,6 @@ func (p *pruning) dropPackages() error {
 		if err := p.archives.addPackages(c.dropped); err != nil {
 			return err
 		}
-	}
-	if p.o.DryRun {
-		c.written = true // as it would be
-		return nil
 	}
 	return c.writeHead(p.now)
 }

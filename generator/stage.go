@@ -193,7 +193,9 @@ func (s *stage) put(d *document, ref layout.Ref, body bool) error {
 		return err
 	}
 	hexDigest := hex.EncodeToString(d.digest[:])
-	s.tx.Put(publish.Put{Staged: d.name, Path: ref.Path, Length: d.length, SHA256: hexDigest, Body: body})
+	if s.tx != nil {
+		s.tx.Put(publish.Put{Staged: d.name, Path: ref.Path, Length: d.length, SHA256: hexDigest, Body: body})
+	}
 	s.written += d.length
 	if s.all == nil {
 		s.all = map[string]bool{}
@@ -224,8 +226,12 @@ func (s *stage) putBytes(ref layout.Ref, b []byte) error {
 	return s.put(d, ref, false)
 }
 
-// complete stages a document that is in memory, and makes it durable.
+// complete stages a document that is in memory, and makes it durable. In a dry
+// run nothing is staged, and all else is known of it.
 func (s *stage) complete(b []byte) (*document, error) {
+	if s.tx == nil {
+		return &document{stage: s, durable: true, length: int64(len(b)), digest: sha256.Sum256(b)}, nil
+	}
 	d, err := s.create()
 	if err != nil {
 		return nil, err
