@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/layout"
@@ -117,7 +118,7 @@ func describedFolders(files fs.FS) (folders []string) {
 // *[DamagedError] where they do not hold together.
 func OpenChanges(files fs.FS, l layout.Layout) (*Snapshot, error) {
 	s := &Snapshot{files: files, layout: l, changesOnly: true}
-	for _, step := range []func() error{s.readRecord, s.checkHeads, s.readChangeList} {
+	for _, step := range []func() error{s.readRecord, s.checkHeads, s.readChangeList, s.readChangeArchive} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -125,9 +126,33 @@ func OpenChanges(files fs.FS, l layout.Layout) (*Snapshot, error) {
 	return s, nil
 }
 
-// tellsChanges reports whether a head is a Change List or its Index.
+// readChangeArchive reads the archive of the Change Lists, if there is one.
+func (s *Snapshot) readChangeArchive() error {
+	s.Archives = map[resourcesync.Capability]*Archive{}
+	return damaged(s.layout.Archive(string(resourcesync.ChangeList)).Path, s.readArchive(resourcesync.ChangeList))
+}
+
+// AllChanges returns the Change Lists, with those of the archive that lead up to
+// them.
+func (s *Snapshot) AllChanges() []ChangeList {
+	lists := s.Changes
+	a := s.Archives[resourcesync.ChangeList]
+	if a == nil {
+		return lists
+	}
+	for _, e := range slices.Backward(a.Entries) {
+		if !e.Until.Equal(lists[0].From) {
+			break // what was between is lost
+		}
+		older := ChangeList{Ref: e.Ref, From: e.From, Until: e.Until, Hash: e.Hash, Length: e.Length}
+		lists = slices.Insert(slices.Clone(lists), 0, older)
+	}
+	return lists
+}
+
+// tellsChanges reports whether a head is a Change List, its Index or the archive.
 func (s *Snapshot) tellsChanges(path string) bool {
-	return path == s.layout.ChangeList().Path || s.layout.IsBody(path)
+	return path == s.layout.ChangeList().Path || path == s.layout.Archive(string(resourcesync.ChangeList)).Path || s.layout.IsBody(path)
 }
 
 // HasChangeIndex reports whether the Change Lists are under an Index.

@@ -82,7 +82,7 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.previous, "previous", "", "directory or `URL` of the last publication, if it is not in --out: an empty disk is no hindrance")
 	flags.BoolVar(&f.firstRun, "first-run", false, "with --previous: begin a new history, where there is none yet")
 	flags.BoolVar(&f.requirePrevious, "require-previous", false, "fail if there is no publication to go on from")
-	flags.StringArrayVar(&f.header, "header", nil, "`header` to send to the server of --previous, such as 'Authorization: Bearer …'; may be repeated (default: the lines of WELLSPRING_HEADER)")
+	addHeaderFlag(flags, &f.header)
 	flags.BoolVar(&f.archive, "archive", false, "archive superseded lists and dumps (default: as the last publication did)")
 	flags.StringVar(&f.standard, "standard", string(generator.Standard11), "`version` of the standard in which to tell changes: 1.1, or 1.0 for older Destinations")
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
@@ -214,19 +214,29 @@ func (f *sourceFlags) setPrevious(o *generator.Options) error {
 	if f.firstRun && f.requirePrevious {
 		return fmt.Errorf("--first-run and --require-previous contradict each other")
 	}
-	lines := f.header
+	header, err := parseHeader(f.header)
+	o.Previous = generator.Previous{Place: f.previous, First: f.firstRun, Required: f.requirePrevious, Header: header}
+	return err
+}
+
+func addHeaderFlag(flags *pflag.FlagSet, lines *[]string) {
+	flags.StringArrayVar(lines, "header", nil, "`header` to send to the server, such as 'Authorization: Bearer …'; may be repeated (default: the lines of "+headerVariable+")")
+}
+
+// parseHeader reads headers, by default those of the environment.
+func parseHeader(lines []string) (http.Header, error) {
 	if len(lines) == 0 {
 		lines = strings.FieldsFunc(os.Getenv(headerVariable), func(r rune) bool { return r == '\n' || r == '\r' })
 	}
-	o.Previous = generator.Previous{Place: f.previous, First: f.firstRun, Required: f.requirePrevious, Header: http.Header{}}
+	header := http.Header{}
 	for _, line := range lines {
 		name, value, ok := strings.Cut(line, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return fmt.Errorf("--header: one of them is not like 'Name: value'") // it may be secret
+			return nil, errors.New("--header: one of them is not like 'Name: value'") // it may be secret
 		}
-		o.Previous.Header.Add(name, strings.TrimSpace(value))
+		header.Add(name, strings.TrimSpace(value))
 	}
-	return nil
+	return header, nil
 }
 
 func (f *sourceFlags) setKeep(o *generator.Options) (err error) {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/wellspring-sync/wellspring/history"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/remote"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/snapshot"
 )
@@ -22,15 +26,16 @@ type logFlags struct {
 	baseURL, folder string
 	resource        string
 	since, now      string
+	header          []string
 }
 
 func (c *cli) logCommand() *cobra.Command {
 	f := &logFlags{}
 	cmd := &cobra.Command{
-		Use:   "log [DIR]",
+		Use:   "log [DIR|URL]",
 		Short: "Say what was published when",
-		Long: `Log reads the Change Lists of the publication in the directory DIR (by default
-the current one) and says how many resources each run created, updated and
+		Long: `Log reads the Change Lists, live and archived, of the publication in the
+directory DIR (by default the current one) or on a server, and says how many resources each run created, updated and
 deleted, or with --resource what happened to one of them. The newest comes last.
 It needs nothing but the publication, and writes nothing.
 
@@ -45,7 +50,8 @@ since (if --since is given), and
 ` + exitCodes,
 		Example: `  wellspring log public
   wellspring log public --since 7d
-  wellspring log public --resource about/index.html`,
+  wellspring log public --resource about/index.html
+  wellspring log https://example.org/ --since 7d`,
 		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.showLog(cmd, f, args)
@@ -57,6 +63,7 @@ since (if --since is given), and
 	flags.StringVar(&f.since, "since", "", "`time` from which on changes are told, such as 2026-01-02, 2026-01-02T03:04:05Z, or 36h or 7d before now")
 	flags.StringVar(&f.folder, "folder", "", "`folder` of the documents (default: where the Source Description leads)")
 	flags.StringVar(&f.baseURL, "base-url", "", "`URL` at which the source is served, where the publication does not say it any more")
+	addHeaderFlag(flags, &f.header)
 	flags.StringVar(&f.now, "now", "", "`time` that is now (default: SOURCE_DATE_EPOCH, or the clock)")
 	return cmd
 }
@@ -71,29 +78,32 @@ func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
 	if err != nil {
 		return &usageError{err, cmd.CommandPath()}
 	}
-	s, l, err := f.open(dir)
+	s, l, closeFiles, err := f.open(cmd.Context(), dir)
 	if err != nil {
 		return &readingError{err}
 	}
+	defer closeFiles()
+	lists := s.AllChanges()
 	report := &logReport{
-		BaseURL: l.BaseURL, From: resourcesync.FormatDateTime(s.Changes[0].From), First: !s.HasChangeIndex(),
+		BaseURL: l.BaseURL, From: resourcesync.FormatDateTime(lists[0].From), First: !s.HasChangeIndex(),
 	}
 	if !since.IsZero() {
 		report.Since = resourcesync.FormatDateTime(since)
 	}
-	events := history.Since(cmd.Context(), s, s.Changes, since)
+	events := history.Since(cmd.Context(), s, lists, since)
 	if !cmd.Flags().Changed("resource") {
-		return c.showRuns(report, s.Changes[0].From.Before(since), events)
+		return c.showRuns(report, lists[0].From.Before(since), events)
 	}
 	if report.Resource, err = resourceURI(l, f.resource); err != nil {
 		return &usageError{err, cmd.CommandPath()}
 	}
-	return c.showChanges(report, s.Changes[0].From.Before(since), events)
+	return c.showChanges(report, lists[0].From.Before(since), events)
 }
 
 // check checks the flags, and returns the time from which on changes are told.
 func (f *logFlags) check(dir string) (since time.Time, err error) {
 	switch info, err := os.Stat(dir); {
+	case isURL(dir):
 	case err != nil:
 		return since, fmt.Errorf("the publication: %s: %w", dir, reason(err))
 	case !info.IsDir():
@@ -131,17 +141,63 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 	return ago.Before(now), nil
 }
 
-// open finds the publication in a directory.
-func (f *logFlags) open(dir string) (*snapshot.Snapshot, layout.Layout, error) {
-	files := os.DirFS(dir)
+// open finds the publication in a directory or on a server.
+func (f *logFlags) open(ctx context.Context, place string) (s *snapshot.Snapshot, l layout.Layout, closeFiles func(), err error) {
+	header, err := parseHeader(f.header)
+	if err != nil {
+		return nil, l, nil, err
+	}
+	files, closeFiles, err := openPlace(ctx, place, header)
+	if err != nil {
+		return nil, l, nil, err
+	}
+	if s, l, err = f.read(files, place); err != nil {
+		closeFiles()
+	}
+	return s, l, closeFiles, err
+}
+
+// openPlace opens a directory, or the files on a server.
+func openPlace(ctx context.Context, place string, header http.Header) (files fs.FS, closeFiles func(), err error) {
+	if !isURL(place) {
+		return os.DirFS(place), func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "wellspring-")
+	if err != nil {
+		return nil, nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	far, err := remote.Open(ctx, place, root, remote.Options{Header: header, Release: strings.TrimPrefix(release(), "wellspring ")})
+	if err != nil {
+		root.Close()
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return far, func() { far.Close(); root.Close(); os.RemoveAll(dir) }, nil
+}
+
+func isURL(place string) bool {
+	return strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://")
+}
+
+// read finds the publication among files.
+func (f *logFlags) read(files fs.FS, dir string) (*snapshot.Snapshot, layout.Layout, error) {
 	l, err := snapshot.Find(files, f.folder)
+	if err == snapshot.ErrNone && isURL(dir) {
+		dir = remote.Redacted(dir)
+	}
 	if err == snapshot.ErrNone {
 		err = fmt.Errorf("%s: %w", dir, err)
+	}
+	if e, ok := errors.AsType[*remote.Error](err); ok {
+		err = e // which says nothing of the publication
 	}
 	if err != nil {
 		return nil, l, err
 	}
-	if publish.Pending(dir) {
+	if !isURL(dir) && publish.Pending(dir) {
 		return nil, l, errors.New("an interrupted run left a commit there that the next build has to complete first")
 	}
 	if f.baseURL != "" { // which is compared with the record, if there is one

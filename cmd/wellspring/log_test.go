@@ -1,6 +1,11 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,5 +76,61 @@ func TestShortHash(t *testing.T) {
 		if got := shortHash(h); got != want {
 			t.Errorf("%s: got %s, want %s", h, got, want)
 		}
+	}
+}
+
+// TestServer goes on from a publication on a server, and tells its changes.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	source, live := filepath.Join(dir, "source"), filepath.Join(dir, "live")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		http.FileServer(http.Dir(live)).ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	call := func(args ...string) (string, string, int) {
+		var stdout, stderr strings.Builder
+		code := run(t.Context(), args, &stdout, &stderr)
+		return stdout.String(), stderr.String(), code
+	}
+	for i, now := range []string{"2024-02-01", "2024-02-02", "2024-02-20", "2024-02-21"} {
+		if err := os.MkdirAll(source, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(source, "a"), []byte(strings.Repeat("x", i)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out := filepath.Join(dir, now)
+		args := []string{
+			"build", source, "--out", out, "--base-url", server.URL, "--now", now, "--cache", "none", "--rotate", "run",
+			"--keep-changes", "7d", "--archive", "--previous", server.URL, "--header", "Authorization: Bearer secret",
+		}
+		if i == 0 {
+			args = append(args, "--first-run")
+		}
+		if stdout, stderr, code := call(args...); code != 0 {
+			t.Fatalf("%s: %d\n%s%s", now, code, stdout, stderr)
+		}
+		if err := os.RemoveAll(live); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(out, live); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there, stderr, code := call("log", server.URL, "--header", "Authorization: Bearer secret")
+	if code != 0 || strings.Count(there, "1 updated") != 3 {
+		t.Errorf("%d\n%s%s", code, there, stderr)
+	}
+	if here, _, _ := call("log", live); here != there {
+		t.Errorf("in the directory:\n%son the server:\n%s", here, there)
+	}
+	_, stderr, code = call("log", server.URL, "--header", "Authorization: Bearer other")
+	if code != 1 || strings.Contains(stderr, "other") || !strings.Contains(stderr, "--header") {
+		t.Errorf("without permission: %d\n%s", code, stderr)
 	}
 }
