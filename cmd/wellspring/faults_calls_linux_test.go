@@ -372,6 +372,30 @@ func recoveryScenario(t *testing.T) *scenario {
 	return sc.finish(t)
 }
 
+// archivesScenario closes a list in each run, archives what is superseded, thins
+// that out, and sweeps what came of it before.
+func archivesScenario(t *testing.T) *scenario {
+	s := newSite(t, t.TempDir())
+	s.flags = []string{"--grace", "1s", "--rotate", "run", "--archive", "--archive-keep", "daily=1"}
+	s.first()
+	for i := range 4 {
+		s.write("again", strings.Repeat("x", i), faultsStart.Add(-time.Hour))
+		s.build(faultsStart.Add(time.Duration(i) * time.Minute))
+	}
+	s.edit()
+	sc := (&scenario{calls: allCalls, now: faultsStart.Add(time.Hour), site: s}).finish(t)
+	removed := 0
+	for _, d := range differences(sc.want, sc.old) {
+		if _, there := sc.want[d]; !there {
+			removed++
+		}
+	}
+	if removed == 0 {
+		t.Fatal("nothing is swept")
+	}
+	return sc
+}
+
 // indexScenario has an Index, and sweeps bodies that were replaced before.
 func indexScenario(t *testing.T) *scenario {
 	if !isLong() {
@@ -415,6 +439,7 @@ func TestFaultAtEachCall(t *testing.T) {
 		"recovery": recoveryScenario,
 		"reading":  readingScenario,
 		"index":    indexScenario,
+		"archives": archivesScenario,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

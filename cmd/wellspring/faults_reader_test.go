@@ -183,10 +183,42 @@ func (r *strictReader) capabilities(uri string) {
 			r.resourceDump(e.Loc, uri)
 		case "changedump":
 			r.changeDump(e.Loc, uri)
+		default:
+			r.archive(e.Loc, e.MD.Capability, uri)
 		}
 	}
+	seen = slices.DeleteFunc(seen, func(c string) bool { return strings.HasSuffix(c, "-archive") })
 	if slices.Sort(seen); !slices.Equal(seen, []string{"changedump", "changelist", "resourcedump", "resourcelist"}) {
 		r.t.Errorf("the capabilities are %v", seen)
+	}
+}
+
+// archive reads an archive: what it names is there, down to parts and packages.
+func (r *strictReader) archive(uri, capability, up string) {
+	r.t.Helper()
+	kind, ok := strings.CutSuffix(capability, "-archive")
+	if !ok {
+		r.t.Errorf("there is the capability %q", capability)
+	}
+	doc, _ := r.document(uri, "urlset", capability)
+	if doc.link("up") != up {
+		r.t.Errorf("up leads to %q", doc.link("up"))
+	}
+	for i := range doc.URLs {
+		past, content := r.document(doc.URLs[i].Loc, listRoots, kind)
+		r.listed(&doc.URLs[i], content)
+		named := past.Lists
+		if strings.HasSuffix(kind, "dump") {
+			named = past.URLs
+		}
+		for j := range named {
+			name := strings.TrimPrefix(named[j].Loc, faultsURL)
+			b, err := os.ReadFile(filepath.Join(r.dir, name))
+			if err != nil {
+				r.t.Fatalf("what %s names: %v", doc.URLs[i].Loc, err)
+			}
+			r.listed(&named[j], b)
+		}
 	}
 }
 
