@@ -507,6 +507,25 @@ func TestRow51Secrets(t *testing.T) {
 	}
 }
 
+func TestRow52PublishedBefore(t *testing.T) {
+	t.Parallel()
+	w := newDumps(t)
+	w.options.Rules.Hidden = true
+	w.file(".env", "secret", longAgo)
+	w.file(".env2", "secret", longAgo)
+	w.file("gone", "x", longAgo)
+	w.build()
+	w.options.Rules.Hidden = false
+	w.remove("gone")
+	report := w.build()
+	if report.Deleted != 3 {
+		t.Errorf("got %+v", report)
+	}
+	wantWarning(t, report, `".env" and 1 more are left out now and were published before`)
+	w.file("new", "x", longAgo)
+	wantWarning(t, w.build())
+}
+
 // TestRow61LimitOfBytes goes over the limit byte by byte. Room is kept for the
 // longest head, so that a list may be cut a little before it has to be.
 func TestRow61LimitOfBytes(t *testing.T) {

@@ -84,6 +84,7 @@ type run struct {
 	cache    *cacheWriter // nil if none is written
 
 	linkWarnings []string
+	hidden       nowLeftOut
 	oddNames     oddNames
 }
 
@@ -268,6 +269,7 @@ func (r *run) survey(ctx context.Context) error {
 			d.firstClamped, d.clamped-1)
 	}
 	r.report.Warnings = append(r.report.Warnings, r.oddNames.warnings()...)
+	r.hidden.warn(r)
 	if d.modified.atOnce() {
 		r.warn("nearly all files that are new or changed were modified within two minutes, as after a checkout or a copy: their lastmod says no more than that")
 	}
@@ -411,6 +413,7 @@ func (r *run) take(f *finding) error {
 	switch f.Type {
 	case resourcesync.Deleted:
 		r.report.Deleted++
+		r.hidden.look(r, f.entry.Loc)
 	case resourcesync.Created:
 		r.report.Created++
 	case resourcesync.Updated:
