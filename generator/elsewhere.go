@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/layout"
@@ -29,6 +30,9 @@ type Previous struct {
 	Header http.Header
 	// First begins a new history, and is refused where there is one.
 	First bool
+	// LeaveBodies takes over the heads alone, for places to which one only
+	// adds. What must not be removed there is named in RetainedFile.
+	LeaveBodies bool
 	// Required makes it an error if there is no publication to go on from.
 	Required bool
 
@@ -114,6 +118,7 @@ func (r *run) carry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.report.Recovered = tx.Recovered
 	defer tx.Close()
 	dir, remove, err := makeFolder(tx.Root())
 	if err != nil {
@@ -130,6 +135,9 @@ func (r *run) carry(ctx context.Context) error {
 		return err
 	}
 	c := &carrier{tx: tx, from: from, dir: dir, out: tx.Root().FS()}
+	if r.o.Previous.LeaveBodies {
+		files = slices.DeleteFunc(files, func(f snapshot.File) bool { return f.Body })
+	}
 	for len(files) > 0 {
 		n := min(len(files), carriedAtOnce)
 		if err := c.carry(ctx, files[:n]); err != nil {

@@ -261,3 +261,58 @@ func TestElsewhereOverAnother(t *testing.T) {
 		t.Errorf("(-up to date +stale):\n%s", diff)
 	}
 }
+
+// TestElsewhereStays leaves the bodies where they are: with what is retained and
+// what is new, the publication is the same.
+func TestElsewhereStays(t *testing.T) {
+	t.Parallel()
+	w := newArchived(t)
+	w.options.limits = smallLists
+	w.options.Rotate = Rotation{Period: "run"}
+	w.options.KeepChanges = Keep{duration: -1}
+	w.options.Grace = -1
+	bucket := filepath.Join(t.TempDir(), "bucket")
+	s := serve(t, bucket)
+	defer s.Close()
+	for i := range 5 {
+		w.now = w.now.Add(oneDay)
+		w.file("new", strings.Repeat("x", i), longAgo)
+		now := w.now
+		w.build()
+		w.now = now
+		out := filepath.Join(t.TempDir(), "out")
+		w.build(func(o *Options) {
+			o.Out, o.Cache = out, ""
+			o.Previous = Previous{Place: s.URL, First: i == 0, LeaveBodies: true}
+		})
+		retained, err := os.ReadFile(filepath.Join(out, "resourcesync", RetainedFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(out, "resourcesync", RetainedFile)); err != nil {
+			t.Fatal(err)
+		}
+		added := len(tree(t, out))
+		for name := range strings.Lines(string(retained)) {
+			name = strings.TrimSuffix(name, "\n")
+			b, err := os.ReadFile(filepath.Join(bucket, name))
+			if err != nil {
+				t.Fatalf("run %d: %v", i, err)
+			}
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(out, name)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(out, name), b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := tree(t, out)
+		if diff := cmp.Diff(tree(t, w.out), all); diff != "" {
+			t.Fatalf("run %d (-disk that stays +bucket):\n%s", i, diff)
+		}
+		if i > 1 && added > len(all)/2 {
+			t.Errorf("run %d wrote %d of %d files", i, added, len(all))
+		}
+		uploaded(t, out, bucket)
+	}
+}

@@ -36,7 +36,11 @@ func (r *run) readPrevious() error {
 		r.readReplaced()
 		return nil
 	}
-	s, err := snapshot.Open(r.out, r.layout)
+	open := snapshot.Open
+	if r.leavesBodies() {
+		open = snapshot.OpenElsewhere
+	}
+	s, err := open(r.out, r.layout)
 	switch {
 	case errors.Is(err, snapshot.ErrNone) && !r.o.Previous.First && (r.o.Previous.Required || r.o.Previous.Place != ""):
 		return &MissingError{r.place()}

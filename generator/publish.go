@@ -496,7 +496,7 @@ func (r *run) obsoleteDumps(s *snapshot.Snapshot) (paths []string) {
 	add := func(reused map[string]bool, packages []*snapshot.Package) {
 		for _, p := range packages {
 			for _, path := range [...]string{p.Path, p.Manifest.Path} {
-				if _, err := fs.Stat(r.out, path); p.Lost == nil || err == nil {
+				if p.Lost == nil || r.isThere(path) {
 					paths = r.drop(paths, reused, path)
 				}
 			}
@@ -504,7 +504,7 @@ func (r *run) obsoleteDumps(s *snapshot.Snapshot) (paths []string) {
 	}
 	addParts := func(parts []snapshot.Part) {
 		for _, part := range parts {
-			if _, err := fs.Stat(r.out, part.Path); err == nil {
+			if r.isThere(part.Path) {
 				paths = append(paths, part.Path)
 			}
 		}
@@ -528,6 +528,11 @@ func (r *run) obsoleteDumps(s *snapshot.Snapshot) (paths []string) {
 		}
 	}
 	return paths
+}
+
+func (r *run) isThere(path string) bool {
+	_, err := fs.Stat(r.out, path)
+	return err == nil
 }
 
 // endedHeads returns the heads of dumps and archives that are published no more.

@@ -117,7 +117,7 @@ func (r *run) do(ctx context.Context) error {
 		return err
 	}
 	r.keepCache()
-	return nil
+	return r.writeRetained()
 }
 
 // open opens the source and the output directory.
@@ -152,15 +152,24 @@ func (r *run) openOut(ctx context.Context) (closeOut func(), err error) {
 		return nil, err
 	}
 	r.out = r.tx.Root().FS()
-	r.report.Recovered = r.tx.Recovered
+	r.report.Recovered = r.report.Recovered || r.tx.Recovered
 	if r.tx.Unlocked {
 		r.warn("the file system of %s has no locks: make sure that no other run writes there at the same time", r.o.Out)
 	}
-	return func() {
+	closeTx := func() {
 		if err := r.tx.Close(); err != nil {
 			r.o.Log.Warn("cleaning up", "error", err)
 		}
-	}, nil
+	}
+	if !r.leavesBodies() {
+		return closeTx, nil
+	}
+	closeFar, err := r.openBodies(ctx)
+	if err != nil {
+		closeTx()
+		return nil, err
+	}
+	return func() { closeFar(); closeTx() }, nil
 }
 
 func (r *run) publishOptions() publish.Options {
@@ -473,7 +482,7 @@ func (r *run) own() []scanner.Own {
 	}
 	add(".", false, publish.Folder)
 	for _, folder := range append(r.prev.folders, r.layout.Folder) {
-		add(folder, folder != ".", r.layout.Documents()...)
+		add(folder, folder != ".", append(r.layout.Documents(), RetainedFile)...)
 	}
 	description := r.layout.SourceDescription().Path
 	add(path.Dir(description), false, path.Base(description))

@@ -44,6 +44,7 @@ type sourceFlags struct {
 	previous                string
 	firstRun                bool
 	requirePrevious         bool
+	carry                   string
 	header                  []string
 	archiveKeep             string
 	standard                string
@@ -82,6 +83,7 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.previous, "previous", "", "directory or `URL` of the last publication, if it is not in --out: an empty disk is no hindrance")
 	flags.BoolVar(&f.firstRun, "first-run", false, "with --previous: begin a new history, where there is none yet")
 	flags.BoolVar(&f.requirePrevious, "require-previous", false, "fail if there is no publication to go on from")
+	flags.StringVar(&f.carry, "carry", "all", "with --previous: take over `all|none` of the bodies; none is for buckets to which one only adds")
 	addHeaderFlag(flags, &f.header)
 	flags.BoolVar(&f.archive, "archive", false, "archive superseded lists and dumps (default: as the last publication did)")
 	flags.StringVar(&f.standard, "standard", string(generator.Standard11), "`version` of the standard in which to tell changes: 1.1, or 1.0 for older Destinations")
@@ -214,8 +216,13 @@ func (f *sourceFlags) setPrevious(o *generator.Options) error {
 	if f.firstRun && f.requirePrevious {
 		return fmt.Errorf("--first-run and --require-previous contradict each other")
 	}
+	if f.carry != "all" && f.carry != "none" {
+		return fmt.Errorf("--carry is %q, neither all nor none", f.carry)
+	}
 	header, err := parseHeader(f.header)
-	o.Previous = generator.Previous{Place: f.previous, First: f.firstRun, Required: f.requirePrevious, Header: header}
+	o.Previous = generator.Previous{
+		Place: f.previous, First: f.firstRun, Required: f.requirePrevious, LeaveBodies: f.carry == "none", Header: header,
+	}
 	return err
 }
 
