@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"github.com/wellspring-sync/wellspring/publish"
 	"github.com/wellspring-sync/wellspring/remote"
 	"github.com/wellspring-sync/wellspring/snapshot"
+	"github.com/wellspring-sync/wellspring/zipdump"
 )
 
 // Previous says where the last publication is, if not in the output directory.
@@ -241,6 +243,7 @@ type carrier struct {
 	out     fs.FS
 	carried int
 	names   map[string]bool
+	staged  map[string]string // the staged files, by their paths
 }
 
 // carry fetches and stages files, unless they are there already.
@@ -305,8 +308,71 @@ func (c *carrier) stage(f *snapshot.File) error {
 	if f.SHA256 != "" && sum != f.SHA256 || f.Length > 0 && n != f.Length || f.Body && !layout.NameAgrees(f.Path, sum) {
 		return fmt.Errorf("%s: %w", f.Path, remote.ErrOther)
 	}
+	if f.Body && f.SHA256 == "" && !f.Retired { // as nothing states that of a manifest
+		if err := c.checkManifest(f.Path, name); err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
+	}
+	if c.staged == nil {
+		c.staged = map[string]string{}
+	}
+	c.staged[f.Path] = name
 	c.tx.Put(publish.Put{Staged: name, Path: f.Path, Length: n, SHA256: sum, Body: f.Body})
 	c.dir.Remove(f.Path) // if it was fetched
+	return nil
+}
+
+// checkManifest compares a manifest that is staged with the one in its package,
+// which was taken over before or is there.
+func (c *carrier) checkManifest(path, name string) error {
+	zip := strings.TrimSuffix(path, ".xml") + ".zip"
+	var file interface {
+		io.ReaderAt
+		io.Closer
+		Stat() (fs.FileInfo, error)
+	}
+	var err error
+	if staged, ok := c.staged[zip]; ok {
+		file, err = c.tx.OpenStaged(staged)
+	} else {
+		file, err = c.tx.Root().Open(zip)
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	p, err := zipdump.Open(file, info.Size())
+	if err != nil {
+		return fmt.Errorf("its package: %w", err)
+	}
+	inside, err := p.Manifest()
+	if err != nil {
+		return fmt.Errorf("its package: %w", err)
+	}
+	defer inside.Close()
+	copied, err := c.tx.OpenStaged(name)
+	if err != nil {
+		return err
+	}
+	defer copied.Close()
+	return sameContent(copied, inside)
+}
+
+// sameContent returns an error if two readers give other bytes.
+func sameContent(a, b io.Reader) error {
+	sums := [2]hash.Hash{sha256.New(), sha256.New()}
+	for i, r := range [...]io.Reader{a, b} {
+		if _, err := io.Copy(sums[i], r); err != nil {
+			return err
+		}
+	}
+	if !bytes.Equal(sums[0].Sum(nil), sums[1].Sum(nil)) {
+		return errors.New("it is not the manifest in its package")
+	}
 	return nil
 }
 
