@@ -178,9 +178,17 @@ func (s *Snapshot) newPackage(subfolder string, e *resourcesync.Entry) (*Package
 	}
 	p.Lost = s.lost(p)
 	if err := passing(p.Lost); err != nil {
-		return nil, err
+		return nil, readError(p.Path, err)
 	}
 	return p, nil
+}
+
+// readError names the file that an error of the file system names, if it does.
+func readError(path string, err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return &ReadError{e.Path, e.Err}
+	}
+	return &ReadError{path, err}
 }
 
 // passing returns an error that says nothing of what is published.

@@ -45,11 +45,25 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
+// ReadError says that what is published could not be read, which says nothing of
+// it.
+type ReadError struct {
+	Path string
+	Err  error
+}
+
+func (e *ReadError) Error() string {
+	return fmt.Sprintf("reading the previous publication: %s: %v", quoted(e.Path), e.Err)
+}
+
+func (e *ReadError) Unwrap() error { return e.Err }
+
 // damaged makes a DamagedError, unless the error says already what is wrong.
 func damaged(path string, err error) error {
 	var d *DamagedError
 	var identity *IdentityError
-	if err == nil || errors.As(err, &d) || errors.As(err, &identity) {
+	var read *ReadError
+	if err == nil || errors.As(err, &d) || errors.As(err, &identity) || errors.As(err, &read) {
 		return err
 	}
 	var p *fs.PathError
@@ -58,7 +72,7 @@ func damaged(path string, err error) error {
 	}
 	for _, passing := range [...]error{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOSPC, syscall.EACCES} {
 		if errors.Is(err, passing) { // which says nothing of what is published
-			return fmt.Errorf("reading the previous publication: %s: %w", quoted(path), err)
+			return &ReadError{path, err}
 		}
 	}
 	return &DamagedError{Path: path, Err: err}
