@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,13 @@ import (
 
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
+
+// Each history takes a good part of a second, nearly all of it for the disk.
+func init() {
+	if os.Getenv("WELLSPRING_LONG") == "" {
+		flag.Set("rapid.checks", "25")
+	}
+}
 
 // TestAnyHistory edits a source at random and builds in between. Whatever
 // happened, the publication describes the source as one made from scratch

@@ -50,6 +50,7 @@ type scenario struct {
 	old   map[string]string // what is published when it begins
 	want  map[string]string // what an undisturbed run publishes
 	begun bool              // a commit is pending when it begins
+	large bool              // there are so many calls that a part of the sample has to do
 	slow  bool              // a run takes so long that a sample of the faults has to do
 }
 
@@ -384,7 +385,7 @@ func archivesScenario(t *testing.T) *scenario {
 		s.build(faultsStart.Add(time.Duration(i) * time.Minute))
 	}
 	s.edit()
-	sc := (&scenario{calls: allCalls, now: faultsStart.Add(time.Hour), site: s}).finish(t)
+	sc := (&scenario{calls: allCalls, now: faultsStart.Add(time.Hour), site: s, large: true}).finish(t)
 	removed := 0
 	for _, d := range differences(sc.want, sc.old) {
 		if _, there := sc.want[d]; !there {
@@ -471,6 +472,13 @@ func sweep(t *testing.T, sc *scenario) {
 	faults := sc.faults(t)
 	if !isLong() || sc.slow {
 		faults = sample(faults)
+	}
+	if !isLong() && sc.large {
+		some := faults[:0]
+		for i := 0; i < len(faults); i += 3 {
+			some = append(some, faults[i])
+		}
+		faults = some
 	}
 	began := time.Now()
 	fired := map[string]int{}
