@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -40,6 +41,12 @@ func (c *cli) prune(cmd *cobra.Command, f *sourceFlags, args []string) error {
 	o := generator.Options{Out: ".", DryRun: f.dryRun, LockTimeout: f.lockTimeout, Release: release(), Log: c.log()}
 	if len(args) > 0 {
 		o.Out = args[0]
+	}
+	switch info, err := os.Stat(o.Out); {
+	case err != nil:
+		return &usageError{fmt.Errorf("the publication: %s: %w", o.Out, reason(err)), cmd.CommandPath()}
+	case !info.IsDir():
+		return &usageError{fmt.Errorf("the publication: %s is not a directory", o.Out), cmd.CommandPath()}
 	}
 	o.Identity.Folder = f.folder
 	for _, set := range []func(*generator.Options) error{f.setKeep, f.setClock} {
