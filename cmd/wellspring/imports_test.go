@@ -13,7 +13,7 @@ const module = "github.com/wellspring-sync/wellspring/"
 // allowed says which packages of ours each package may import: those to the
 // right of it in the picture of ARCHITECTURE.md.
 var allowed = map[string][]string{
-	"cmd/wellspring": {"generator", "hashing", "history", "layout", "publish", "remote", "resourcesync", "scanner", "snapshot"},
+	"cmd/wellspring": {"generator", "hashing", "history", "layout", "publish", "remote", "resourcesync", "scanner", "snapshot", "verify"},
 	"generator":      {"hashing", "layout", "publish", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
 	"hashing":        {"resourcesync"},
 	"history":        {"resourcesync", "snapshot"},
@@ -23,6 +23,7 @@ var allowed = map[string][]string{
 	"resourcesync":   {},
 	"scanner":        {},
 	"snapshot":       {"layout", "resourcesync"},
+	"verify":         {"resourcesync"},
 	"zipdump":        {},
 }
 

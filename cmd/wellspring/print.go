@@ -200,7 +200,9 @@ func (c *cli) newProgress() *progress {
 	return &progress{file: f}
 }
 
-func (p *progress) show(s generator.Progress) {
+func (p *progress) show(s generator.Progress) { p.showLine(progressLine(s)) }
+
+func (p *progress) showLine(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.done {
@@ -211,7 +213,6 @@ func (p *progress) show(s generator.Progress) {
 	if err != nil || width < 20 {
 		width = 80
 	}
-	text := progressLine(s)
 	fmt.Fprintf(p.file, "\r\x1b[K%s", text[:min(len(text), width-1)])
 }
 

@@ -60,7 +60,7 @@ const exitCodes = `Exit codes:
   0  done, or nothing to do
   1  failed; nothing was committed, unless the message says so
   2  wrong usage
-  3  status --exit-code found changes
+  3  verify found violations, or status --exit-code changes
   4  refused by a guard; the message names the flag that overrides it
   5  another run holds the lock, or changed the publication meanwhile
   130, 143  ended by a signal`
@@ -93,7 +93,7 @@ harvesters can copy, follow and audit.
 	flags.BoolVar(&c.json, "json", false, "write the result as JSON")
 	flags.BoolVarP(&c.quiet, "quiet", "q", false, "say nothing but warnings and errors")
 	flags.VarPF((*counter)(&c.verbose), "verbose", "v", "say more: each change; twice, each file that is left out or written").NoOptDefVal = "true"
-	root.AddCommand(c.buildCommand(), c.statusCommand(), c.logCommand(), c.pruneCommand(), c.versionCommand())
+	root.AddCommand(c.buildCommand(), c.statusCommand(), c.logCommand(), c.pruneCommand(), c.verifyCommand(), c.versionCommand())
 	return root
 }
 
@@ -200,8 +200,9 @@ func (c *cli) helpCommand() *cobra.Command {
 	}
 }
 
-// errFound is how status says that there are changes.
-var errFound = errors.New("there are changes")
+// errFound is how status says that there are changes, and verify that there are
+// violations. They say which themselves.
+var errFound = errors.New("something was found")
 
 // finish reports an error, once, and returns the exit code.
 func (c *cli) finish(err error) int {
@@ -242,10 +243,13 @@ func explain(err error) (code int, hint string) {
 		reading    *readingError
 		missing    *generator.MissingError
 		server     *remote.Error
+		audit      *auditError
 	)
 	switch {
 	case errors.As(err, &incomplete):
 		return exitFailed, "What is missing is kept in the .wellspring folder. Once the cause is mended, run the same command again: it completes the commit. To give up what was begun, remove that folder."
+	case errors.As(err, &signal) && errors.As(err, &audit):
+		return 128 + signalNumber(signal), ""
 	case errors.As(err, &signal):
 		return 128 + signalNumber(signal), "Nothing was published."
 	case errors.As(err, &usage):
@@ -254,6 +258,8 @@ func explain(err error) (code int, hint string) {
 		return exitFailed, ""
 	case errors.As(err, &reading):
 		return exitFailed, reading.hint()
+	case errors.As(err, &audit):
+		return exitFailed, audit.hint()
 	case errors.As(err, &refusal) && refusal.Flag != "":
 		return exitRefused, fmt.Sprintf("Nothing was published. If this is as it should be, run it again with %s.", refusal.Flag)
 	case errors.As(err, &refusal):

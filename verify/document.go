@@ -1,0 +1,411 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// document is one that is part of what is audited.
+type document struct {
+	a     *auditor
+	uri   string
+	file  string // its path in the directory, or empty
+	order int    // in which it was met
+	found found  // how it was met first
+
+	head       head
+	capability resourcesync.Capability
+	form       form
+	other      bool // it is not of the capability under which it was found
+	read       bool // it has a head
+	whole      bool // it was read to its end
+	entries    int
+	children   []child // what it names, unless these are resources, changes or bitstreams
+	state      entryState
+	size       int64
+	digests    map[string]string // those that somebody asked for, by algorithm
+	id         uint32            // in the ledger
+	unrecorded bool              // what it says is not taken into the ledger
+	older      bool              // it is part of an older copy, in which nothing is judged
+	// opener opens it, if it is in a package, and alsoEntry is given its entries.
+	opener    func() (io.ReadCloser, error)
+	alsoEntry func(*entry)
+}
+
+// found says how a document was met.
+type found struct {
+	capability resourcesync.Capability // which it must have, or empty
+	by         *document               // that names it, or nil
+	child      *child                  // by which that names it, or nil
+	list       *document               // the Capability List to which it belongs, or nil
+	index      *document               // the Index in which it stands, or nil
+	archived   bool                    // it is reached from an archive
+}
+
+// child is an entry that names a document or a package.
+type child struct {
+	uri   string
+	md    metadata
+	links []link
+	spot
+}
+
+// report reports something about the document.
+func (d *document) report(r *Rule, at spot, value, format string, args ...any) {
+	if d.older {
+		return
+	}
+	d.a.findings.add(Finding{
+		Rule: r, Document: d.uri, File: d.file, Line: at.line, Column: at.column,
+		Message: fmt.Sprintf(format, args...), Value: value, order: d.order,
+	})
+}
+
+// blame reports something about a document where it is named, or else about
+// itself.
+func (d *document) blame(r *Rule, value, format string, args ...any) {
+	d.found.blame(d, r, value, format, args...)
+}
+
+func (f *found) blame(d *document, r *Rule, value, format string, args ...any) {
+	switch {
+	case f.by == nil:
+		d.report(r, spot{}, value, format, args...)
+	case f.child == nil:
+		f.by.report(r, spot{}, value, format, args...)
+	default:
+		f.by.report(r, f.child.spot, value, format, args...)
+	}
+}
+
+// load reads the document and looks at all that can be judged by itself.
+func (d *document) load(ctx context.Context) error {
+	a := d.a
+	f, err := a.place.open(ctx, d.uri, a.o.Limits.DocumentBytes+1)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		d.cannotOpen(err)
+		return nil
+	}
+	defer f.Close()
+	d.file, d.size = f.path, f.size
+	a.counted(d.size)
+	d.state.host = strings.ToLower(hostOf(d.uri))
+	if strings.HasPrefix(d.uri, "file:") || strings.HasSuffix(d.state.host, ".invalid") {
+		d.state.host = ""
+	}
+	if f.answer != nil {
+		d.checkAnswer(f.answer)
+	}
+	if d.size == 0 && d.found.capability == notificationCapability {
+		return nil // a topic may be empty. See Framework Notification 1.0 §4.1.
+	}
+	if err := d.readFrom(ctx, f, func() (io.ReadCloser, error) { return a.place.again(d.uri) }); err != nil {
+		return err
+	}
+	if d.read {
+		d.checkLinks()
+		if f.answer != nil {
+			d.checkCaching(f.answer)
+		}
+	}
+	return d.compare(f)
+}
+
+// cannotOpen reports why a document could not be opened.
+func (d *document) cannotOpen(err error) {
+	r := documentMissing
+	if d.found.capability == resourcesync.ResourceDumpManifest || d.found.capability == resourcesync.ChangeDumpManifest {
+		r = contentsMissing
+	}
+	title := "the document"
+	if d.found.capability != "" {
+		title = "the " + titleOf(d.found.capability, false)
+	}
+	if e, ok := errors.AsType[*statusError](err); ok {
+		r = httpStatus
+		err = e
+	}
+	d.blame(r, d.uri, "%s %s: %v", title, clip(d.uri), err)
+}
+
+// readFrom reads the document by an open function. The first time, it is opened
+// already.
+func (d *document) readFrom(ctx context.Context, first io.Reader, again func() (io.ReadCloser, error)) error {
+	opened := false
+	r := &reading{
+		limits: &d.a.o.Limits,
+		open: func() (io.ReadCloser, error) {
+			if !opened {
+				opened = true
+				return readSection{first}, nil
+			}
+			return again()
+		},
+		onHead: func(h *head) bool {
+			d.head, d.read = *h, true
+			d.checkHead()
+			return true
+		},
+		onEntry: d.entry,
+		report:  d.report,
+	}
+	err := r.run(ctx)
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	if err != nil && ctx.Err() == nil {
+		d.blame(documentMissing, d.uri, "reading %s: %v", clip(d.uri), err)
+		err = nil
+	}
+	d.whole, d.entries = r.whole, r.entries
+	d.a.entries.Add(int64(r.entries))
+	if r.entries > resourcesync.MaxEntries {
+		d.report(limitEntries, d.head.root, "", "the document has %d entries, more than %d", r.entries, resourcesync.MaxEntries)
+	}
+	if d.size > resourcesync.MaxBytes {
+		d.report(limitBytes, d.head.root, "", "the document has %d bytes, more than %d", d.size, resourcesync.MaxBytes)
+	}
+	return err
+}
+
+// entry takes an entry in.
+func (d *document) entry(e *entry) error {
+	d.checkEntry(e)
+	if d.alsoEntry != nil {
+		d.alsoEntry(e)
+	}
+	if e.loc == "" {
+		return nil
+	}
+	if d.form.leaf && !d.head.index {
+		if !d.other {
+			return d.a.ledger.entry(d, e)
+		}
+		return nil
+	}
+	if len(d.children) < d.a.o.Limits.Documents {
+		at := e.spot
+		if !e.plain && e.locSpot != (spot{}) {
+			at = e.locSpot
+		}
+		d.children = append(d.children, child{e.loc, e.md, slices.Clone(e.links), at})
+	}
+	return nil
+}
+
+// compare compares a document with what is stated of it where it is named.
+func (d *document) compare(f *file) error {
+	var want []string
+	if d.found.child != nil {
+		want = algorithmsOf(d.found.child.md.Hash)
+	}
+	if d.a.keepDigests && !slices.Contains(want, "sha-256") {
+		want = append(want, "sha-256")
+	}
+	if len(want) > 0 {
+		if err := d.digest(f, want); err != nil {
+			return err
+		}
+	}
+	d.compareStated(&d.found)
+	return nil
+}
+
+// digest reads the document once more, for digests.
+func (d *document) digest(f *file, algorithms []string) error {
+	digests, _, err := digestOf(io.NewSectionReader(f, 0, f.size), algorithms)
+	if err != nil {
+		d.blame(documentMissing, d.uri, "reading %s: %v", clip(d.uri), err)
+		return nil
+	}
+	d.digests = digests
+	return nil
+}
+
+// again compares a document that was read before with what is stated of it at
+// another place.
+func (d *document) again(f found) error {
+	if f.child == nil || !d.read {
+		return nil
+	}
+	if lacks(d.digests, f.child.md.Hash) {
+		again, err := d.a.place.again(d.uri)
+		if err != nil {
+			return nil // which was reported when it was read
+		}
+		defer again.Close()
+		if err := d.digest(&file{File: again, size: d.size}, algorithmsOf(f.child.md.Hash)); err != nil {
+			return err
+		}
+	}
+	d.compareStated(&f)
+	return nil
+}
+
+// lacks reports whether a digest is stated that is not among those computed.
+func lacks(sums map[string]string, stated resourcesync.Hash) bool {
+	for _, name := range algorithmsOf(stated) {
+		if _, ok := sums[name]; !ok && isKnownAlgorithm(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// compareStated compares length, digests and times.
+func (d *document) compareStated(f *found) {
+	if f.child == nil || !d.read {
+		return
+	}
+	stated := &f.child.md
+	if what := mismatch(stated.Metadata, d.size, d.digests); what != "" {
+		f.blame(d, documentDigest, d.uri, "%s: %s", clip(d.uri), what)
+	}
+	if f.by.capability != resourcesync.CapabilityList && f.by.capability != resourcesync.Description {
+		d.compareTimes(f, stated)
+	}
+}
+
+// compareTimes compares the times that are stated of a document with its own.
+func (d *document) compareTimes(f *found, stated *metadata) {
+	own := &d.head.md
+	rule := timeAgree
+	if d.form.manifest {
+		rule = manifestTime
+	}
+	for _, t := range []struct {
+		name        string
+		attr        attrs
+		stated, own time.Time
+	}{
+		{"at", attrAt, stated.At, own.At}, {"completed", attrCompleted, stated.Completed, own.Completed},
+		{"from", attrFrom, stated.From, own.From}, {"until", attrUntil, stated.Until, own.Until},
+	} {
+		if !t.stated.IsZero() && !t.own.IsZero() && !t.stated.Equal(t.own) {
+			f.blame(d, rule, resourcesync.FormatDateTime(t.stated), "%s is %s here, and %s in %s", t.name,
+				resourcesync.FormatDateTime(t.stated), resourcesync.FormatDateTime(t.own), clip(d.uri))
+		}
+	}
+	if f.index == nil || d.form.span != interval || !stated.there {
+		return
+	}
+	switch closed := own.has&attrUntil != 0; {
+	case closed && stated.has&attrUntil == 0:
+		f.blame(d, untilClosed, d.uri, "%s is closed (until %s), which is not said here", clip(d.uri), resourcesync.FormatDateTime(own.Until))
+	case !closed && stated.has&attrUntil != 0:
+		f.blame(d, untilClosed, d.uri, "%s is open, but has until here", clip(d.uri))
+	}
+}
+
+// checkLinks looks at the links that connect documents.
+func (d *document) checkLinks() {
+	if d.a.alone {
+		if d.capability != resourcesync.Description && d.head.link(resourcesync.RelUp) == nil && d.capability != notificationCapability {
+			d.report(linkUpMissing, d.head.root, "", "there is no link with rel=\"up\"")
+		}
+		return
+	}
+	d.checkUp()
+	d.checkIndexLink()
+	if l := d.head.link(resourcesync.RelArchives); l != nil && d.found.list != nil && !d.form.manifest {
+		if target := d.found.list.entryOf(d.capability.Archive()); target != nil && target.uri != l.Href || target == nil && !d.found.archived {
+			d.report(linkArchives, l.spot, l.Href, "the archives link leads to %s, which is not the %s of the Capability List",
+				clip(l.Href), titleOf(d.capability.Archive(), false))
+		}
+	}
+}
+
+// entryOf returns the first entry of a Capability List for a capability.
+func (d *document) entryOf(c resourcesync.Capability) *child {
+	for i := range d.children {
+		if d.children[i].md.Capability == c {
+			return &d.children[i]
+		}
+	}
+	return nil
+}
+
+// checkUp compares the up link with the document above.
+func (d *document) checkUp() {
+	if d.capability == resourcesync.Description || d.form == (form{}) {
+		return
+	}
+	l := d.head.link(resourcesync.RelUp)
+	if l == nil {
+		if d.capability != notificationCapability { // where it is optional
+			d.report(linkUpMissing, d.head.root, "", "there is no link with rel=\"up\"")
+		}
+		return
+	}
+	above := d.found.list
+	if d.capability == resourcesync.CapabilityList {
+		above = d.found.by
+	}
+	if above == nil || sameURI(l.Href, above.uri) || d.capability == notificationCapability {
+		return
+	}
+	if above.found.index != nil && sameURI(l.Href, above.found.index.uri) { // a Source Description Index
+		return
+	}
+	d.report(linkUpTarget, l.spot, l.Href, "the up link leads to %s, not to %s", clip(l.Href), above.uri)
+}
+
+// checkIndexLink compares the index link with the Index. A document that is
+// reached from an archive may link to the live Index, under which it once stood.
+func (d *document) checkIndexLink() {
+	l := d.head.link(resourcesync.RelIndex)
+	in := d.found.index
+	if d.head.index || d.form == (form{}) {
+		return
+	}
+	if l == nil {
+		if in != nil && !d.form.manifest {
+			d.report(linkIndexMissing, d.head.root, "", "there is no link with rel=\"index\" to %s", in.uri)
+		}
+		return
+	}
+	if in != nil && sameURI(l.Href, in.uri) {
+		return
+	}
+	if d.found.archived && d.found.list != nil {
+		if live := d.found.list.entryOf(d.capability); live == nil || sameURI(live.uri, l.Href) {
+			return
+		}
+	}
+	if in == nil {
+		d.report(linkIndexTarget, l.spot, l.Href, "the index link leads to %s, but this document stands in no Index", clip(l.Href))
+		return
+	}
+	d.report(linkIndexTarget, l.spot, l.Href, "the index link leads to %s, not to %s", clip(l.Href), in.uri)
+}
+
+// sameURI reports whether two URIs are the same, but for the case of scheme and
+// host.
+func sameURI(x, y string) bool {
+	if x == y {
+		return true
+	}
+	return normalURI(x) == normalURI(y)
+}
+
+func normalURI(s string) string {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		return s
+	}
+	host := rest
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		host = rest[:i]
+	}
+	return strings.ToLower(scheme) + "://" + strings.ToLower(host) + rest[len(host):]
+}

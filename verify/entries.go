@@ -1,0 +1,255 @@
+package verify
+
+import (
+	"strings"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// entryState is what the checks of entries remember from one to the next.
+type entryState struct {
+	host       string // of the document
+	otherHosts map[string]bool
+	last       time.Time // of the changes so far
+	lastAt     spot
+	dated      bool // an entry has a datetime
+}
+
+// checkEntry looks at an entry by itself, and at its order.
+func (d *document) checkEntry(e *entry) {
+	d.checkLoc(e)
+	if e.changeFreq != "" && !isChangeFrequency(e.changeFreq) {
+		d.report(changefreqValue, e.atFreq(), e.changeFreq, "changefreq is %q", clip(e.changeFreq))
+	}
+	allowed := d.form.entry
+	if d.head.index {
+		allowed = d.form.index
+	}
+	// Where something is said is only worked out if there is something to say.
+	if e.md.has&^allowed != 0 || e.md.has&(attrHash|attrType) != 0 && !d.plainRepresentation(e) {
+		d.checkMetadata(&e.md, e.atMetadata(), allowed)
+	}
+	for i := range e.links {
+		d.checkLink(&e.links[i], e.atLink(i))
+	}
+	if d.form.leaf && !d.head.index {
+		d.checkRelations(e)
+	}
+	switch {
+	case d.head.index || !d.form.leaf:
+		d.checkNaming(e)
+	case d.form.changes:
+		d.checkChange(e)
+	}
+	if d.form.manifest {
+		d.checkPath(e)
+	}
+}
+
+// plainRepresentation reports whether hash and type are such as most are, and
+// have nothing wrong with them.
+func (d *document) plainRepresentation(e *entry) bool {
+	digest, ok := strings.CutPrefix(string(e.md.Hash), "sha-256:")
+	if e.md.has&attrHash != 0 {
+		if !ok || len(digest) != 64 {
+			return false
+		}
+		for i := range len(digest) {
+			if !isHex(digest[i]) {
+				return false
+			}
+		}
+	}
+	return e.md.has&attrType == 0 || isMediaType(e.md.Type)
+}
+
+func (d *document) checkLoc(e *entry) {
+	switch {
+	case e.loc == "":
+		d.report(locMissing, e.spot, "", "the entry has no loc")
+		return
+	case !isURI(e.loc):
+		d.report(locURI, e.atLoc(), e.loc, "loc is %q, not an absolute URI", clip(e.loc))
+		return
+	case len(e.loc) >= 2048:
+		d.report(locLength, e.atLoc(), e.loc, "the URI has %d characters", len(e.loc))
+	}
+	host := hostOf(e.loc)
+	if d.state.host == "" || host == d.state.host || d.capability == notificationCapability {
+		return
+	}
+	if host = strings.ToLower(host); host != d.state.host && !d.state.otherHosts[host] && len(d.state.otherHosts) < 20 {
+		if d.state.otherHosts == nil {
+			d.state.otherHosts = map[string]bool{}
+		}
+		d.state.otherHosts[strings.Clone(host)] = true
+		d.report(authority, e.atLoc(), e.loc, "it is on %s, this document on %s (the first one of those on this host)", clip(host), d.state.host)
+	}
+}
+
+// checkNaming looks at an entry that names a document or a package.
+func (d *document) checkNaming(e *entry) {
+	d.checkTimes(&e.md, d.form.entrySpan, false)
+	switch d.capability {
+	case resourcesync.Description:
+		if !d.head.index && e.md.there && e.md.Capability != resourcesync.CapabilityList {
+			d.report(capabilityEntry, e.atMetadata(), string(e.md.Capability), "the entry has the capability %q, not capabilitylist", clip(string(e.md.Capability)))
+		}
+	case resourcesync.CapabilityList:
+		d.checkCapabilityEntry(e)
+	case notificationCapability:
+		d.checkNotificationEntry(e)
+	case resourcesync.ChangeDump:
+		d.wantFrom(e)
+	case resourcesync.ChangeList:
+		d.wantFrom(e)
+	}
+}
+
+// wantFrom reports an entry without the interval of what it names.
+func (d *document) wantFrom(e *entry) {
+	if e.md.has&attrFrom == 0 {
+		d.report(timeRecommended, e.atMetadata(), "", "the entry has no from")
+	}
+}
+
+func (d *document) checkCapabilityEntry(e *entry) {
+	c := e.md.Capability
+	if c == "" {
+		d.report(capabilityEntry, e.atMetadata(), "", "the entry has no capability")
+		return
+	}
+	if _, known := forms[c]; !known {
+		if _, known := forms[resourcesync.Capability(strings.ToLower(string(c)))]; known {
+			d.report(capabilityValue, e.atMetadata(), string(c), "the capability is %q; write it in lower case", clip(string(c)))
+		}
+		return
+	}
+	if c == resourcesync.Description || c == resourcesync.CapabilityList || forms[c].manifest {
+		d.report(capabilityEntry, e.atMetadata(), string(c), "a %s has no place in a Capability List", titleOf(c, false))
+	}
+	if c == notificationCapability && findLink(e.links, "hub") == nil {
+		d.report(hubLink, e.atMetadata(), "", "the entry has no link with rel=\"hub\"")
+	}
+}
+
+// checkNotificationEntry looks at the entry of a notification. See Framework
+// Notification 1.0 §2.1 and §3.
+func (d *document) checkNotificationEntry(e *entry) {
+	md := e.md
+	if md.Change == "" || md.Capability == "" {
+		d.report(notificationEntry, e.atMetadata(), "", "the entry has no %s", map[bool]string{true: "change", false: "capability"}[md.Change == ""])
+		return
+	}
+	live := md.Capability
+	if kind := archived(live); kind != "" {
+		live = kind
+	}
+	ok := md.Change == resourcesync.Created
+	switch live {
+	case resourcesync.ResourceList, resourcesync.ChangeList, resourcesync.ChangeDump:
+		ok = ok || md.Change == resourcesync.Updated
+	case resourcesync.CapabilityList, resourcesync.Description:
+		ok = ok || md.Change == resourcesync.Updated || md.Change == resourcesync.Deleted
+	case resourcesync.ResourceDump:
+		ok = ok || live != md.Capability && md.Change == resourcesync.Updated
+	default:
+		ok = false
+	}
+	if !ok {
+		d.report(notificationEntry, e.atMetadata(), string(md.Change), "%q of capability %q is not a change that is defined", clip(string(md.Change)), clip(string(md.Capability)))
+	}
+}
+
+// checkChange looks at an entry of a Change List or a Change Dump Manifest.
+func (d *document) checkChange(e *entry) {
+	switch e.md.Change {
+	case resourcesync.Created, resourcesync.Updated, resourcesync.Deleted:
+	case "":
+		d.report(changeMissing, e.atMetadata(), "", "the entry does not say what happened")
+	default:
+		d.report(changeValue, e.atMetadata(), string(e.md.Change), "change is %q", clip(string(e.md.Change)))
+	}
+	t := e.md.DateTime
+	if t.IsZero() {
+		if e.md.has&attrDateTime == 0 && e.lastModified.IsZero() {
+			d.report(datetimeMissing, e.atMetadata(), "", "the change has no datetime")
+		}
+		return
+	}
+	d.state.dated = true
+	d.checkChronology(e, t)
+}
+
+func (d *document) checkChronology(e *entry, t time.Time) {
+	md := &d.head.md
+	switch {
+	case !md.From.IsZero() && t.Before(md.From):
+		d.report(datetimeInterval, e.atMetadata(), resourcesync.FormatDateTime(t), "the change is before from, which is %s", resourcesync.FormatDateTime(md.From))
+	case !md.Until.IsZero() && t.After(md.Until):
+		d.report(datetimeInterval, e.atMetadata(), resourcesync.FormatDateTime(t), "the change is after until, which is %s", resourcesync.FormatDateTime(md.Until))
+	case t.Before(d.state.last):
+		d.report(orderChanges, e.atMetadata(), resourcesync.FormatDateTime(t), "the change is earlier than one before it, which is of %s", resourcesync.FormatDateTime(d.state.last))
+	default:
+		d.state.last = t
+	}
+}
+
+// checkPath looks at the path of an entry of a manifest.
+func (d *document) checkPath(e *entry) {
+	deleted := e.md.Change == resourcesync.Deleted
+	switch {
+	case deleted && e.md.has&attrPath != 0:
+		d.report(pathDeleted, e.atMetadata(), e.md.Path, "the resource was deleted and has a path")
+	case deleted:
+	case e.md.has&attrPath == 0:
+		d.report(pathMissing, e.atMetadata(), "", "the entry has no path")
+	case !strings.HasPrefix(e.md.Path, "/"):
+		d.report(pathForm, e.atMetadata(), e.md.Path, "path is %q, which does not begin with a slash", clip(e.md.Path))
+	}
+}
+
+// checkRelations looks at links from resources to others. See Z39.99-2017 §14.
+func (d *document) checkRelations(e *entry) {
+	var mementos, originals int
+	for i := range e.links {
+		l := &e.links[i]
+		switch l.Rel {
+		case relPatch:
+			d.checkPatch(e, i)
+		case "timegate":
+			if l.has&(attrHash|attrLength|attrModified|attrPath|attrType) != 0 {
+				d.report(linkTimegate, e.atLink(i), l.Href, "the link to a TimeGate has attributes that describe content")
+			}
+		case "alternate":
+			if l.has&attrType == 0 {
+				d.report(linkAlternate, e.atLink(i), l.Href, "the alternate representation has no type")
+			}
+		case "duplicate":
+			if l.has&attrHash != 0 && l.Hash == e.md.Hash || l.HasLength && e.md.HasLength && l.Length == e.md.Length {
+				d.report(linkDuplicate, e.atLink(i), l.Href, "the link repeats what holds for the resource itself")
+			}
+		case "memento":
+			if mementos++; mementos == 2 {
+				d.report(linkMemento, e.atLink(i), l.Href, "there is more than one link with rel=\"memento\"")
+			}
+		case "via":
+			if originals++; originals == 2 {
+				d.report(linkVia, e.atLink(i), l.Href, "there is more than one link with rel=\"via\"")
+			}
+		}
+	}
+}
+
+func (d *document) checkPatch(e *entry, i int) {
+	l := &e.links[i]
+	switch {
+	case l.has&attrType == 0:
+		d.report(linkPatch, e.atLink(i), l.Href, "the patch has no type")
+	case !d.form.changes:
+		d.report(linkPatch, e.atLink(i), l.Href, "a patch has no meaning outside of changes")
+	case d.form.manifest && l.has&attrPath == 0:
+		d.report(linkPatch, e.atLink(i), l.Href, "the patch has no path in the package")
+	}
+}

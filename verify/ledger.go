@@ -1,0 +1,296 @@
+package verify
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"hash/maphash"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// ledger gathers what all documents say of each resource, so that it can be judged
+// together. There may be millions of resources and any number of snapshots, so a
+// URI is kept as a digest of it, the records lie in piles by that, and piles go to
+// temporary files when there are too many. Where a URI is wanted for a message, it is
+// read again from its document.
+type ledger struct {
+	seeds [2]maphash.Seed
+	most  int // records in memory
+
+	mu    sync.Mutex
+	n     int
+	piles [pileCount]pile
+	dir   string // of the files, or empty
+}
+
+// pileCount divides a ledger that is larger than memory into parts that are not.
+const pileCount = 64
+
+type pile struct {
+	records []record
+	file    *os.File
+	w       *bufio.Writer
+}
+
+// record is what one entry says of a resource.
+type record struct {
+	key    [2]uint64 // the URI
+	time   int64     // of the change, in microseconds since 1970
+	length int64     // in bytes, or -1
+	digest [2]uint64 // of the content's digests
+	doc    uint32    // the document
+	entry  uint32    // which of its entries, counted from 0
+	alg    [2]uint8  // of these digests, or 0
+	change uint8
+	timed  uint8
+}
+
+const recordSize = 8*6 + 4*2 + 4
+
+// changes as they stand in a record. Zero is no change.
+const (
+	changeCreated = 1 + iota
+	changeUpdated
+	changeDeleted
+)
+
+// How the time of a change is known.
+const (
+	untimed = iota
+	byDateTime
+	byLastModified // which counts in documents of the standard's first version
+)
+
+func newLedger(memory int64) *ledger {
+	return &ledger{
+		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		most:  int(max(memory/recordSize, 16)),
+	}
+}
+
+// key returns what stands for a URI.
+func (l *ledger) key(uri string) [2]uint64 {
+	return [2]uint64{maphash.String(l.seeds[0], uri), maphash.String(l.seeds[1], uri)}
+}
+
+// ranked are the algorithms by which states are compared, the best first. Any two
+// of a hash attribute are kept.
+var ranked = []string{"sha-256", "md5", "sha-1", "sha-512", "sha-384", "sha-224", "sha3-256", "sha3-512"}
+
+// newRecord returns what an entry says.
+func (l *ledger) newRecord(d *document, e *entry) record {
+	r := record{key: l.key(e.loc), length: -1, doc: d.id, entry: uint32(e.n)}
+	if e.md.HasLength {
+		r.length = e.md.Length
+	}
+	l.addDigests(&r, e.md.Hash)
+	switch e.md.Change {
+	case resourcesync.Created:
+		r.change = changeCreated
+	case resourcesync.Updated:
+		r.change = changeUpdated
+	case resourcesync.Deleted:
+		r.change = changeDeleted
+	}
+	switch {
+	case !e.md.DateTime.IsZero():
+		r.time, r.timed = e.md.DateTime.UnixMicro(), byDateTime
+	case !e.lastModified.IsZero():
+		r.time, r.timed = e.lastModified.UnixMicro(), byLastModified
+	}
+	return r
+}
+
+func (l *ledger) addDigests(r *record, h resourcesync.Hash) {
+	if h == "" {
+		return
+	}
+	if digest, ok := strings.CutPrefix(string(h), "sha-256:"); ok && !strings.Contains(digest, " ") {
+		r.alg[0], r.digest[0] = 1, maphash.String(l.seeds[0], strings.ToLower(digest))
+		return
+	}
+	n := 0
+	for i, algorithm := range ranked {
+		if digest := h.Get(algorithm); digest != "" && n < len(r.alg) {
+			r.alg[n], r.digest[n] = uint8(i+1), maphash.String(l.seeds[0], digest)
+			n++
+		}
+	}
+}
+
+// differs says in which way the content that two records state differs, or nothing.
+func differs(x, y *record) string {
+	if x.length >= 0 && y.length >= 0 && x.length != y.length {
+		return "length"
+	}
+	for i, a := range x.alg {
+		for j, b := range y.alg {
+			if a != 0 && a == b && x.digest[i] != y.digest[j] {
+				return ranked[a-1]
+			}
+		}
+	}
+	return ""
+}
+
+// entry takes in what an entry of a document says.
+func (l *ledger) entry(d *document, e *entry) error {
+	if d.unrecorded || d.older && !d.form.changes {
+		return nil
+	}
+	r := l.newRecord(d, e)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := &l.piles[r.key[0]%pileCount]
+	p.records = append(p.records, r)
+	if l.n++; l.n >= l.most {
+		return l.spill()
+	}
+	return nil
+}
+
+// spill moves all records to files.
+func (l *ledger) spill() error {
+	if l.dir == "" {
+		dir, err := os.MkdirTemp("", "wellspring-verify-")
+		if err != nil {
+			return err
+		}
+		l.dir = dir
+	}
+	for i := range l.piles {
+		if err := l.piles[i].spill(l.dir); err != nil {
+			return err
+		}
+	}
+	l.n = 0
+	return nil
+}
+
+func (p *pile) spill(dir string) error {
+	if p.file == nil {
+		f, err := os.CreateTemp(dir, "")
+		if err != nil {
+			return err
+		}
+		p.file, p.w = f, bufio.NewWriterSize(f, 32<<10)
+	}
+	var b [recordSize]byte
+	for i := range p.records {
+		p.records[i].encode(&b)
+		if _, err := p.w.Write(b[:]); err != nil {
+			return err
+		}
+	}
+	p.records = p.records[:0]
+	return nil
+}
+
+func (r *record) encode(b *[recordSize]byte) {
+	for i, v := range [6]uint64{r.key[0], r.key[1], uint64(r.time), uint64(r.length), r.digest[0], r.digest[1]} {
+		binary.LittleEndian.PutUint64(b[8*i:], v)
+	}
+	binary.LittleEndian.PutUint32(b[48:], r.doc)
+	binary.LittleEndian.PutUint32(b[52:], r.entry)
+	b[56], b[57], b[58], b[59] = r.alg[0], r.alg[1], r.change, r.timed
+}
+
+func (r *record) decode(b *[recordSize]byte) {
+	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+	*r = record{
+		key: [2]uint64{at(0), at(1)}, time: int64(at(2)), length: int64(at(3)), digest: [2]uint64{at(4), at(5)},
+		doc: binary.LittleEndian.Uint32(b[48:]), entry: binary.LittleEndian.Uint32(b[52:]),
+		alg: [2]uint8{b[56], b[57]}, change: b[58], timed: b[59],
+	}
+}
+
+// all returns the records of a pile, in the order of their URIs, documents and
+// entries.
+func (p *pile) all() ([]record, error) {
+	if p.file != nil {
+		if err := p.readBack(); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(p.records, func(x, y record) int {
+		return cmp.Or(cmp.Compare(x.key[0], y.key[0]), cmp.Compare(x.key[1], y.key[1]),
+			cmp.Compare(x.doc, y.doc), cmp.Compare(x.entry, y.entry))
+	})
+	return p.records, nil
+}
+
+func (p *pile) readBack() error {
+	if err := p.w.Flush(); err != nil {
+		return err
+	}
+	size, err := p.file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	in := bufio.NewReaderSize(io.NewSectionReader(p.file, 0, size), 256<<10)
+	p.records = slices.Grow(p.records, int(size/recordSize))
+	var b [recordSize]byte
+	for range size / recordSize {
+		if _, err := io.ReadFull(in, b[:]); err != nil {
+			return err
+		}
+		var r record
+		r.decode(&b)
+		p.records = append(p.records, r)
+	}
+	return nil
+}
+
+// groups calls do with the records of each URI.
+func (l *ledger) groups(do func([]record)) error {
+	for i := range l.piles {
+		p := &l.piles[i]
+		records, err := p.all()
+		if err != nil {
+			return err
+		}
+		for len(records) > 0 {
+			n := 1
+			for n < len(records) && records[n].key == records[0].key {
+				n++
+			}
+			do(records[:n])
+			records = records[n:]
+		}
+		p.close()
+	}
+	return nil
+}
+
+func (p *pile) close() {
+	if p.file != nil {
+		p.file.Close()
+		os.Remove(p.file.Name())
+	}
+	*p = pile{}
+}
+
+func (l *ledger) reset() {
+	for i := range l.piles {
+		l.piles[i].close()
+	}
+	l.n = 0
+}
+
+func (l *ledger) close() error {
+	l.reset()
+	if l.dir == "" {
+		return nil
+	}
+	return errors.Join(os.RemoveAll(l.dir))
+}
+
+func micro(t time.Time) int64 { return t.UnixMicro() }

@@ -1,0 +1,162 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// readOlder reads an older copy of the publication, and compares its documents with
+// those of this one. What its changes were goes into the ledger.
+func (a *auditor) readOlder(ctx context.Context) error {
+	o := *a.o
+	o.Depth, o.Against, o.Resources = Documents, "", nil
+	where := redacted(a.o.Against)
+	p, err := openPlace(ctx, a.o.Against, &o)
+	if err != nil {
+		return fmt.Errorf("the older copy: %w", err)
+	}
+	defer p.close()
+	older := newAuditor(p, &o)
+	older.ledger, older.keepDigests, older.silent, older.firstID = a.ledger, true, true, uint32(len(a.all))
+	begin, err := p.start(ctx)
+	if err != nil {
+		return fmt.Errorf("the older copy %s: %w", where, err)
+	}
+	top, err := older.top(ctx, begin.uri)
+	if err != nil {
+		return err
+	}
+	if err := older.walk(ctx, top); err != nil {
+		return err
+	}
+	for _, d := range older.all {
+		if !d.whole {
+			return fmt.Errorf("the older copy %s: %s cannot be read", where, clip(d.uri))
+		}
+	}
+	a.older = older
+	a.compareCopies()
+	return nil
+}
+
+// compareCopies compares what was closed, and where the two begin and end.
+func (a *auditor) compareCopies() {
+	for _, was := range a.older.all {
+		is := a.docs[was.uri]
+		if is == nil || !is.read || !was.isClosed() || was.digests["sha-256"] == is.digests["sha-256"] {
+			continue
+		}
+		is.report(closedAltered, spot{}, was.uri, "it is not what it was in the older copy, where it was closed")
+	}
+	for _, s := range a.sets {
+		if old := a.older.setOf(s.list.uri); old != nil {
+			s.compareTimes(old)
+		} else {
+			s.list.report(olderCopy, spot{}, s.list.uri, "the older copy has no Capability List of this URI")
+		}
+	}
+}
+
+// isClosed reports whether a document may not change any more: it has until, or
+// its content is stated.
+func (d *document) isClosed() bool {
+	return d.head.md.has&attrUntil != 0 || d.found.child != nil && d.found.child.md.Hash != ""
+}
+
+func (a *auditor) setOf(uri string) *set {
+	for _, s := range a.sets {
+		if s.list.uri == uri {
+			return s
+		}
+	}
+	return nil
+}
+
+// compareTimes sees that somebody who followed the older copy can go on here.
+func (s *set) compareTimes(old *set) {
+	was, is := old.live[resourcesync.ResourceList], s.live[resourcesync.ResourceList]
+	if was != nil && is != nil && is.head.md.At.Before(was.head.md.At) {
+		is.report(olderCopy, is.head.md.spot, "", "the Resource List is of %s, that of the copy of %s",
+			resourcesync.FormatDateTime(is.head.md.At), resourcesync.FormatDateTime(was.head.md.At))
+		return
+	}
+	changes := s.live[resourcesync.ChangeList]
+	if changes == nil || !changes.read || old.live[resourcesync.ChangeList] == nil {
+		return
+	}
+	if end := old.lastKnown(); !end.IsZero() && changes.head.md.From.After(end) {
+		changes.report(eventLost, changes.head.md.spot, resourcesync.FormatDateTime(changes.head.md.From),
+			"the changes begin at %s, but the older copy ends at %s", resourcesync.FormatDateTime(changes.head.md.From), resourcesync.FormatDateTime(end))
+	}
+}
+
+// lastKnown returns until when somebody knows all who has read the publication.
+func (s *set) lastKnown() time.Time {
+	var last time.Time
+	for _, d := range s.liveChanges {
+		last = latest(last, latest(d.head.md.Until, latest(d.head.md.From, d.state.last)))
+	}
+	if list := s.live[resourcesync.ResourceList]; list != nil {
+		last = latest(last, list.head.md.At)
+	}
+	return last
+}
+
+func latest(x, y time.Time) time.Time {
+	if x.After(y) {
+		return x
+	}
+	return y
+}
+
+// prepareOlder gives the documents of the older copy their role.
+func (j *judge) prepareOlder() {
+	if j.a.older == nil {
+		return
+	}
+	for _, d := range j.a.older.all {
+		j.older = append(j.older, d)
+	}
+	for len(j.roles) < int(j.a.older.firstID)+len(j.older) {
+		j.roles = append(j.roles, role{})
+	}
+	for _, old := range j.a.older.sets {
+		i := slices.IndexFunc(j.a.sets, func(s *set) bool { return s.list.uri == old.list.uri })
+		if i < 0 {
+			continue
+		}
+		for n, d := range old.changesInOrder() {
+			r := &j.roles[d.id]
+			r.set, r.older, r.order, r.dated = i+1, true, n, d.state.dated
+		}
+	}
+}
+
+// compareOlder reports changes of the older copy that are not told any more,
+// though their time is.
+func (j *judge) compareOlder(c *caseOf, events, older []*record) {
+	for _, e := range older {
+		if !j.isTimed(e) || !c.tells(e.time) {
+			continue
+		}
+		same := slices.IndexFunc(events, func(o *record) bool {
+			return o.time == e.time && o.change == e.change && differs(e, o) == ""
+		})
+		if same < 0 {
+			j.accuse(eventLost, e, "%s: the change that the older copy tells is not told any more")
+		}
+	}
+}
+
+// tells reports whether all changes of a time are known: it lies within an
+// interval, and not just at its beginning.
+func (c *caseOf) tells(t int64) bool {
+	return slices.ContainsFunc(c.told, func(s segment) bool {
+		return s.from < t && (t <= s.until || s.until == math.MaxInt64)
+	})
+}

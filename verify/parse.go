@@ -1,0 +1,594 @@
+package verify
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// parser reads a document token by token, and looks at everything in it.
+type parser struct {
+	*reading
+	xml    *xml.Decoder
+	source *tokenReader
+	depth  int
+	start  spot // of the last token
+
+	namespace string              // of the elements of Sitemaps: that of the root
+	declared  map[string]struct{} // namespaces
+	told      map[string]struct{} // that need not be told twice
+	head      head
+	passed    bool // the head was passed on
+	n         int  // entries so far
+	skip      int  // entries that were passed on before
+}
+
+var errCharset = errors.New("the document is not in UTF-8")
+
+func newParser(r *reading, f io.Reader) *parser {
+	source := newTokenReader(&boundedReader{f, r.limits.DocumentBytes}, r.limits.Token)
+	p := &parser{
+		reading: r, xml: xml.NewDecoder(source), source: source, skip: r.entries,
+		declared: map[string]struct{}{"": {}, "xmlns": {}, "http://www.w3.org/XML/1998/namespace": {}},
+		told:     map[string]struct{}{},
+	}
+	p.xml.CharsetReader = func(string, io.Reader) (io.Reader, error) { return nil, errCharset }
+	r.entries = 0
+	return p
+}
+
+// document reads all of it.
+func (p *parser) document(ctx context.Context) error {
+	root, err := p.firstElement()
+	if err != nil {
+		return err
+	}
+	if err := p.root(root); err != nil {
+		return err
+	}
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		t, err := p.token()
+		if err != nil {
+			return err
+		}
+		switch t := t.(type) {
+		case xml.StartElement:
+			if err := p.child(t); err != nil {
+				return err
+			}
+		case xml.EndElement:
+			if err := p.passHead(); err != nil {
+				return err
+			}
+			return p.end()
+		case xml.CharData:
+			p.noText(t)
+		}
+	}
+}
+
+// firstElement passes over what stands before the root element.
+func (p *parser) firstElement() (xml.StartElement, error) {
+	for {
+		t, err := p.token()
+		if err != nil {
+			return xml.StartElement{}, err
+		}
+		switch t := t.(type) {
+		case xml.StartElement:
+			return t, nil
+		case xml.CharData:
+			if strings.TrimSpace(string(t)) != "" {
+				p.report(xmlWellFormed, p.start, string(t), "text stands before the root element")
+				return xml.StartElement{}, errStop
+			}
+		}
+	}
+}
+
+func (p *parser) root(t xml.StartElement) error {
+	p.head.root = p.start
+	p.namespace = t.Name.Space
+	switch t.Name.Local {
+	case "urlset":
+	case "sitemapindex":
+		p.head.index = true
+	default:
+		p.report(rootElement, p.start, t.Name.Local, "the root element is %s, not urlset or sitemapindex", t.Name.Local)
+		return errStop
+	}
+	if t.Name.Space != resourcesync.NamespaceSitemap {
+		p.report(xmlNamespace, p.start, t.Name.Space, "the root element is in the namespace %q, not %s",
+			clip(t.Name.Space), resourcesync.NamespaceSitemap)
+	}
+	p.noAttributes(t)
+	return nil
+}
+
+func (p *parser) isSitemap(n xml.Name) bool {
+	return n.Space == p.namespace || n.Space == resourcesync.NamespaceSitemap
+}
+
+// isExtension reports whether an element is rs:md or rs:ln, or was meant to be.
+func (p *parser) isExtension(n xml.Name) bool {
+	if n.Space == resourcesync.NamespaceRS {
+		return true
+	}
+	if n.Local != "md" && n.Local != "ln" || n.Space != p.namespace && !strings.Contains(n.Space, "openarchives.org/rs") && n.Space != "rs" {
+		return false
+	}
+	if n.Space != "rs" { // which is a prefix that is not declared, and reported as such
+		p.once(xmlNamespace, n.Space, "%s is in the namespace %q, not %s", n.Local, clip(n.Space), resourcesync.NamespaceRS)
+	}
+	return true
+}
+
+// child reads a child of the root.
+func (p *parser) child(t xml.StartElement) error {
+	want := "url"
+	if p.head.index {
+		want = "sitemap"
+	}
+	switch {
+	case p.isExtension(t.Name) && t.Name.Local == "md":
+		if p.head.md.there {
+			p.report(elementOnce, p.start, "md", "a second rs:md element of the document")
+			return p.skipElement()
+		}
+		p.late()
+		return p.metadata(t, &p.head.md)
+	case p.isExtension(t.Name) && t.Name.Local == "ln":
+		p.late()
+		var l link
+		err := p.link(t, &l)
+		p.head.links = append(p.head.links, l)
+		return err
+	case p.isSitemap(t.Name) && t.Name.Local == want:
+		return p.entry(t)
+	}
+	p.unknown(t, "here")
+	return p.skipElement()
+}
+
+// late reports an element of the document that comes after an entry.
+func (p *parser) late() {
+	if p.n > 0 {
+		p.once(elementOrder, "", "an element of the document stands behind its entries")
+	}
+}
+
+// passHead passes the head on. If the document's rs:md did not come before the
+// entries, it is looked for behind them.
+func (p *parser) passHead() error {
+	if p.passed {
+		return nil
+	}
+	p.passed = true
+	if p.n == 0 || p.head.md.there || p.headDone {
+		p.reading.head(&p.head)
+		return nil
+	}
+	f, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	silent := *p.reading
+	silent.report = func(*Rule, spot, string, string, ...any) {}
+	silent.headDone, silent.wanted = true, false // nothing is passed on
+	behind := newParser(&silent, f)
+	if err := behind.document(context.Background()); err != nil {
+		behind.head = p.head
+	}
+	behind.head.index = p.head.index
+	p.reading.head(&behind.head)
+	return nil
+}
+
+func (p *parser) entry(t xml.StartElement) error {
+	p.n++
+	if err := p.passHead(); err != nil {
+		return err
+	}
+	e := &entry{n: p.n - 1, index: p.head.index, spot: p.start}
+	if p.n <= p.skip { // which was plain
+		p.reading.entries++
+		return p.skipElement()
+	}
+	p.noAttributes(t)
+	if err := p.entryElements(e); err != nil {
+		return err
+	}
+	return p.pass(e)
+}
+
+func (p *parser) entryElements(e *entry) error {
+	seen := map[string]bool{}
+	last := -1
+	for {
+		t, err := p.token()
+		if err != nil {
+			return err
+		}
+		switch t := t.(type) {
+		case xml.EndElement:
+			return nil
+		case xml.CharData:
+			p.noText(t)
+		case xml.StartElement:
+			rank := p.rank(t.Name)
+			if rank < last {
+				p.once(elementOrder, t.Name.Local, "%s stands behind what it should come before", t.Name.Local)
+			}
+			last = max(last, rank)
+			if err := p.entryElement(t, e, seen); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// rank orders the elements of an entry as the schema of Sitemaps does.
+func (p *parser) rank(n xml.Name) int {
+	if p.isSitemap(n) {
+		for i, name := range []string{"loc", "lastmod", "changefreq", "priority"} {
+			if n.Local == name {
+				return i
+			}
+		}
+	}
+	return 4
+}
+
+func (p *parser) entryElement(t xml.StartElement, e *entry, seen map[string]bool) error {
+	name := t.Name.Local
+	extension := p.isExtension(t.Name)
+	switch {
+	case extension && name == "ln":
+		var l link
+		err := p.link(t, &l)
+		e.links = append(e.links, l)
+		return err
+	case extension && name == "md", p.isSitemap(t.Name) && p.rank(t.Name) < 4:
+	default:
+		p.unknown(t, "in an entry")
+		return p.skipElement()
+	}
+	if seen[name] {
+		p.report(elementOnce, p.start, name, "a second %s element in one entry", name)
+		return p.skipElement()
+	}
+	seen[name] = true
+	at := p.start
+	if name == "md" {
+		return p.metadata(t, &e.md)
+	}
+	p.noAttributes(t)
+	text, err := p.text()
+	switch name {
+	case "loc":
+		e.loc, e.locSpot = text, at
+	case "lastmod":
+		p.time("lastmod", text, at, &e.lastModified)
+	case "changefreq":
+		e.changeFreq, e.freqSpot = text, at
+	}
+	return err
+}
+
+// text reads the text of an element.
+func (p *parser) text() (string, error) {
+	var b []byte
+	for {
+		t, err := p.token()
+		if err != nil {
+			return "", err
+		}
+		switch t := t.(type) {
+		case xml.CharData:
+			if b = append(b, t...); len(b) > p.limits.Token {
+				return "", p.tooLong()
+			}
+		case xml.StartElement:
+			p.unknown(t, "where text is expected")
+			if err := p.skipElement(); err != nil {
+				return "", err
+			}
+		case xml.EndElement:
+			return trimSpace(string(b)), nil
+		}
+	}
+}
+
+// skipElement reads to the end of the element that was opened last.
+func (p *parser) skipElement() error {
+	for depth := p.depth; p.depth >= depth; {
+		if _, err := p.token(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaf reads to the end of an element that has only attributes.
+func (p *parser) leaf() error {
+	for depth := p.depth; p.depth >= depth; {
+		t, err := p.token()
+		if err != nil {
+			return err
+		}
+		switch t := t.(type) {
+		case xml.StartElement:
+			p.unknown(t, "in rs:md or rs:ln")
+		case xml.CharData:
+			p.noText(t)
+		}
+	}
+	return nil
+}
+
+// unknown reports an element that has no meaning where it is, unless it belongs to
+// others.
+func (p *parser) unknown(t xml.StartElement, where string) {
+	if p.isSitemap(t.Name) || t.Name.Space == resourcesync.NamespaceRS {
+		p.report(contentUnknown, p.start, t.Name.Local, "the element %s has no meaning %s", clip(t.Name.Local), where)
+	}
+}
+
+func (p *parser) noText(t xml.CharData) {
+	if s := trimSpace(string(t)); s != "" {
+		p.report(contentUnknown, p.start, s, "text stands where none belongs: %q", clip(s))
+	}
+}
+
+// noAttributes reports attributes of an element that has none of its own.
+func (p *parser) noAttributes(t xml.StartElement) {
+	for _, a := range t.Attr {
+		if a.Name.Space == "" && a.Name.Local != "xmlns" {
+			p.report(attributeUnknown, p.start, a.Name.Local, "the element %s has no attribute %s", t.Name.Local, clip(a.Name.Local))
+		}
+	}
+}
+
+// attribute returns which attribute of an element it is, or 0 if it is none of
+// the standard's.
+func (p *parser) attribute(element string, a xml.Attr, known attrs) attrs {
+	which := attrNames[a.Name.Local] & known
+	switch {
+	case a.Name.Space == resourcesync.NamespaceRS || a.Name.Space == "rs" && which != 0:
+		p.report(attributePrefix, p.start, a.Name.Local, "the attribute %s of rs:%s has a prefix", clip(a.Name.Local), element)
+		return which
+	case a.Name.Space != "" || a.Name.Local == "xmlns":
+		return 0
+	case which == 0:
+		p.report(attributeUnknown, p.start, a.Name.Local, "rs:%s has no attribute %s", element, clip(a.Name.Local))
+	}
+	return which
+}
+
+func (p *parser) metadata(t xml.StartElement, m *metadata) error {
+	m.there, m.spot = true, p.start
+	for _, a := range t.Attr {
+		which := p.attribute("md", a, metadataAttrs)
+		m.has |= which
+		name, value := a.Name.Local, trimSpace(a.Value)
+		switch which {
+		case attrCapability:
+			m.Capability = resourcesync.Capability(value)
+		case attrChange:
+			m.Change = resourcesync.ChangeType(value)
+		case attrDateTime:
+			p.time(name, value, p.start, &m.DateTime)
+		case attrAt:
+			p.time(name, value, p.start, &m.At)
+		case attrCompleted:
+			p.time(name, value, p.start, &m.Completed)
+		case attrFrom:
+			p.time(name, value, p.start, &m.From)
+		case attrUntil:
+			p.time(name, value, p.start, &m.Until)
+		case attrHash:
+			m.Hash = resourcesync.Hash(value)
+		case attrLength:
+			p.length(value, &m.Length, &m.HasLength)
+		case attrType:
+			m.Type = value
+		case attrEncoding:
+			m.Encoding = value
+		case attrPath:
+			m.Path = a.Value
+		}
+	}
+	return p.leaf()
+}
+
+func (p *parser) link(t xml.StartElement, l *link) error {
+	l.spot = p.start
+	for _, a := range t.Attr {
+		which := p.attribute("ln", a, linkAttrs)
+		l.has |= which
+		value := trimSpace(a.Value)
+		switch which {
+		case attrRel:
+			l.Rel = value
+		case attrHref:
+			l.Href = value
+		case attrPri:
+			p.pri(value, &l.Pri)
+		case attrModified:
+			p.time("modified", value, p.start, &l.Modified)
+		case attrHash:
+			l.Hash = resourcesync.Hash(value)
+		case attrLength:
+			p.length(value, &l.Length, &l.HasLength)
+		case attrType:
+			l.Type = value
+		case attrEncoding:
+			l.Encoding = value
+		case attrPath:
+			l.Path = a.Value
+		case attrProfile:
+			l.Profile = value
+		}
+	}
+	return p.leaf()
+}
+
+// time reads a time, and reports one that has another form than it should have.
+func (p *parser) time(name, value string, at spot, t *time.Time) {
+	parsed, err := resourcesync.ParseDateTime(value)
+	if err != nil {
+		p.report(datetimeForm, at, value, "%s is %q, which is no W3C Datetime such as 2026-01-02T03:04:05Z", name, clip(value))
+		return
+	}
+	if len(value) < len("2006-01-02T15:04:05Z") || !strings.HasSuffix(value, "Z") {
+		p.report(datetimeUTC, at, value, "%s is %q, not a complete time in UTC such as %s", name, value, resourcesync.FormatDateTime(parsed))
+	}
+	*t = parsed
+}
+
+func (p *parser) length(value string, n *int64, has *bool) {
+	parsed, err := strconv.ParseUint(value, 10, 63)
+	if err != nil {
+		p.report(lengthForm, p.start, value, "length is %q, not a number of bytes", clip(value))
+		return
+	}
+	*n, *has = int64(parsed), true
+}
+
+func (p *parser) pri(value string, n *int) {
+	parsed, err := strconv.Atoi(value)
+	if err != nil || parsed == 0 { // other numbers are looked at later
+		p.report(priRange, p.start, value, "pri is %q, not a number from 1 to 999,999", clip(value))
+		return
+	}
+	*n = parsed
+}
+
+// token returns the next token, and keeps what package encoding/xml lets pass.
+func (p *parser) token() (xml.Token, error) {
+	p.source.taken = 0
+	line, column := p.xml.InputPos()
+	p.start = spot{line, column}
+	t, err := p.xml.Token()
+	if err != nil {
+		return nil, p.tokenError(err)
+	}
+	switch t := t.(type) {
+	case xml.StartElement:
+		if p.depth++; p.depth > p.limits.Depth {
+			p.report(auditLimit, p.start, "", "elements are nested more than %d deep; the rest was not read", p.limits.Depth)
+			return nil, errStop
+		}
+		p.namespaces(t)
+	case xml.EndElement:
+		p.depth--
+	case xml.Directive:
+		p.report(xmlDoctype, p.start, string(t), "a document type declaration; the rest was not read")
+		return nil, errStop
+	}
+	return t, nil
+}
+
+// namespaces keeps those that an element declares, and reports prefixes that
+// nobody declared.
+func (p *parser) namespaces(t xml.StartElement) {
+	for i, a := range t.Attr {
+		if a.Name.Space == "xmlns" || a.Name == (xml.Name{Local: "xmlns"}) {
+			p.declared[a.Value] = struct{}{}
+		}
+		for _, b := range t.Attr[:i] {
+			if a.Name == b.Name {
+				p.report(xmlWellFormed, p.start, a.Name.Local, "the attribute %s comes twice", clip(a.Name.Local))
+			}
+		}
+	}
+	if len(p.declared) > 1000 { // nobody needs as many, and each takes memory
+		p.declared = map[string]struct{}{}
+	}
+	p.declaredPrefix(t.Name.Space)
+	for _, a := range t.Attr {
+		p.declaredPrefix(a.Name.Space)
+	}
+}
+
+func (p *parser) declaredPrefix(space string) {
+	if _, ok := p.declared[space]; !ok {
+		p.once(xmlNamespace, space, "the prefix %s is not declared", clip(space))
+	}
+}
+
+// once reports what is the same for many elements only the first time.
+func (p *parser) once(r *Rule, value, format string, args ...any) {
+	key := r.Name + " " + clip(value)
+	if _, ok := p.told[key]; ok || len(p.told) > 100 {
+		return
+	}
+	p.told[key] = struct{}{}
+	p.report(r, p.start, value, format, args...)
+}
+
+// tokenError reports why a document cannot be read on. Only errors of reading the
+// file itself are returned as they are.
+func (p *parser) tokenError(err error) error {
+	var syntax *xml.SyntaxError
+	line, column := p.xml.InputPos()
+	at := spot{line, column}
+	switch {
+	case errors.Is(p.source.err, errToken):
+		return p.tooLong()
+	case errors.Is(p.source.err, errTooLong):
+		p.report(auditLimit, at, "", "the document is longer than %d bytes; the rest was not read", p.limits.DocumentBytes)
+	case errors.Is(err, errCharset), errors.Is(p.source.err, errCharset):
+		p.report(xmlEncoding, at, "", "%v", errCharset)
+	case p.source.err != nil && p.source.err != io.EOF:
+		return p.source.err
+	case err == io.EOF:
+		p.report(xmlWellFormed, at, "", "the document is empty, or ends before its root element does")
+	case errors.As(err, &syntax) && strings.Contains(syntax.Msg, "invalid UTF-8"):
+		p.report(xmlEncoding, at, "", "there are bytes that are not UTF-8")
+	case errors.As(err, &syntax):
+		p.report(xmlWellFormed, at, "", "not well-formed: %s; the rest was not read", clip(syntax.Msg))
+	default:
+		p.report(xmlWellFormed, at, "", "not well-formed: %s; the rest was not read", clip(err.Error()))
+	}
+	return errStop
+}
+
+func (p *parser) tooLong() error {
+	p.report(auditLimit, p.start, "", "an element, text or comment is longer than %d bytes; the rest was not read", p.limits.Token)
+	return errStop
+}
+
+// end looks at what follows the root element.
+func (p *parser) end() error {
+	for {
+		p.source.taken = 0
+		line, column := p.xml.InputPos()
+		t, err := p.xml.Token()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return p.tokenError(err)
+		}
+		text, isText := t.(xml.CharData)
+		_, isElement := t.(xml.StartElement)
+		if isElement || isText && trimSpace(string(text)) != "" {
+			p.report(xmlWellFormed, spot{line, column}, "", "something follows the root element")
+			return errStop
+		}
+	}
+}
+
+// trimSpace removes XML's white space from both ends.
+func trimSpace(s string) string { return strings.Trim(s, " \t\r\n") }

@@ -1,0 +1,342 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// web is a publication on a server. What is fetched is kept in temporary files, so
+// that it can be read more than once.
+type web struct {
+	base   *url.URL
+	client *http.Client
+	o      *Options
+	dir    string
+	log    *slog.Logger
+
+	mu   sync.Mutex
+	kept map[string]*keptFile // by URI
+}
+
+// keptFile is what a URI led to.
+type keptFile struct {
+	turn   sync.Mutex // held while it is fetched
+	name   string
+	size   int64
+	answer *answer
+	err    error
+}
+
+// answer is what a server said.
+type answer struct {
+	method string
+	status int
+	header http.Header
+	final  string // the URI in the end
+}
+
+// statusError says that a server answered, but not with the file.
+type statusError struct{ text string }
+
+func (e *statusError) Error() string { return e.text }
+
+func newWeb(_ context.Context, where string, o *Options) (*web, error) {
+	u, err := url.Parse(where)
+	if err != nil || u.Host == "" {
+		return nil, errors.New("that is not a URL") // not repeated, since it may have a password in it
+	}
+	dir, err := os.MkdirTemp("", "wellspring-verify-")
+	if err != nil {
+		return nil, err
+	}
+	w := &web{base: u, o: o, dir: dir, log: o.Log, kept: map[string]*keptFile{}}
+	w.client = &http.Client{Transport: w.transport(), CheckRedirect: checkRedirect}
+	return w, nil
+}
+
+// transport sends the user's headers to the host that he named, and to no other.
+func (w *web) transport() http.RoundTripper {
+	header := w.o.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	if w.base.User != nil && header.Get("Authorization") == "" {
+		password, _ := w.base.User.Password()
+		r := http.Request{Header: header}
+		r.SetBasicAuth(w.base.User.Username(), password)
+	}
+	w.base.User = nil
+	inner := w.o.Transport
+	if inner == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConnsPerHost = webReaders
+		inner = t
+	}
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		r = r.Clone(r.Context())
+		r.Header.Set("User-Agent", strings.TrimSuffix("wellspring/"+w.o.Release, "/"))
+		if r.URL.Host == w.base.Host && (r.URL.Scheme == w.base.Scheme || r.URL.Scheme == "https") {
+			for name, values := range header {
+				r.Header[http.CanonicalHeaderKey(name)] = values
+			}
+		}
+		return inner.RoundTrip(r)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// mostRedirects is how often a server may send on.
+const mostRedirects = 5
+
+func checkRedirect(r *http.Request, via []*http.Request) error {
+	if r.URL.Scheme != "http" && r.URL.Scheme != "https" {
+		return fmt.Errorf("the server redirects to another protocol (%s)", clip(r.URL.Scheme))
+	}
+	for _, v := range via {
+		if v.URL.String() == r.URL.String() {
+			return errors.New("the server redirects in a circle")
+		}
+	}
+	if len(via) > mostRedirects {
+		return fmt.Errorf("the server redirects more than %d times", mostRedirects)
+	}
+	return nil
+}
+
+func (w *web) name() string { return w.base.String() }
+func (w *web) isTold() bool { return true }
+
+func (w *web) close() {
+	w.client.CloseIdleConnections()
+	os.RemoveAll(w.dir)
+}
+
+// webReaders is how many requests are under way at once: as many as no server
+// minds.
+const webReaders = 8
+
+func (w *web) readersAtOnce(int) int { return webReaders }
+
+func (w *web) reader() resourceReader { return &webReader{web: w, buf: make([]byte, 128<<10)} }
+
+// open returns a copy of what a URI leads to. What was fetched before is not
+// fetched again.
+func (w *web) open(ctx context.Context, uri string, most int64) (*file, error) {
+	if !isURL(uri) {
+		return nil, fmt.Errorf("it is not on a web server")
+	}
+	k := w.keep(uri)
+	k.turn.Lock()
+	defer k.turn.Unlock()
+	if k.name == "" && k.err == nil {
+		k.err = w.fetch(ctx, uri, most, k)
+		if ctx.Err() != nil {
+			k.err = nil
+			return nil, context.Cause(ctx)
+		}
+	}
+	if k.err != nil {
+		return nil, k.err
+	}
+	f, err := os.Open(k.name)
+	if err != nil {
+		return nil, err
+	}
+	return &file{File: f, size: k.size, answer: k.answer}, nil
+}
+
+func (w *web) keep(uri string) *keptFile {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.kept[uri]
+	if k == nil {
+		k = &keptFile{}
+		w.kept[uri] = k
+	}
+	return k
+}
+
+func (w *web) again(uri string) (*os.File, error) {
+	f, err := w.open(context.Background(), uri, w.o.Limits.DocumentBytes+1)
+	if err != nil {
+		return nil, err
+	}
+	return f.File, nil
+}
+
+func (w *web) forget(uri string) {
+	w.mu.Lock()
+	k := w.kept[uri]
+	delete(w.kept, uri)
+	w.mu.Unlock()
+	if k != nil && k.name != "" {
+		os.Remove(k.name)
+	}
+}
+
+// fetch fetches a file, up to some bytes.
+func (w *web) fetch(ctx context.Context, uri string, most int64, k *keptFile) error {
+	return w.ask(ctx, http.MethodGet, uri, nil, func(r *http.Response, a *answer) error {
+		f, err := os.CreateTemp(w.dir, "")
+		if err != nil {
+			return err
+		}
+		n, err := io.Copy(f, io.LimitReader(r.Body, most))
+		if err = errors.Join(err, f.Close()); err != nil {
+			os.Remove(f.Name())
+			return &statusError{"the answer breaks off: " + plainError(err)}
+		}
+		k.name, k.size, k.answer = f.Name(), n, a
+		return nil
+	})
+}
+
+// tries is how often a request is sent that fails in a way that may pass.
+const tries = 3
+
+// ask sends a request, and again where that may help. What the server has is given
+// to use; anything else is errNotThere or a statusError.
+func (w *web) ask(ctx context.Context, method, uri string, header http.Header, use func(*http.Response, *answer) error) error {
+	for try := 1; ; try++ {
+		again, after, err := w.once(ctx, method, uri, header, use)
+		if err == nil || ctx.Err() != nil || !again || try == tries {
+			return err
+		}
+		w.log.Info("asking the server again", "uri", redacted(uri), "err", err)
+		select {
+		case <-time.After(max(after, time.Duration(try)*300*time.Millisecond)):
+		case <-ctx.Done():
+		}
+	}
+}
+
+var errStalled = errors.New("the server did not go on in time")
+
+// once sends a request.
+func (w *web) once(ctx context.Context, method, uri string, header http.Header, use func(*http.Response, *answer) error) (again bool, after time.Duration, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(w.o.Stall, func() { cancel(errStalled) })
+	defer timer.Stop()
+	request, err := http.NewRequestWithContext(ctx, method, uri, nil)
+	if err != nil {
+		return false, 0, &statusError{"it cannot be asked for: " + plainError(err)}
+	}
+	for name, values := range header {
+		request.Header[name] = values
+	}
+	r, err := w.client.Do(request)
+	if err != nil {
+		if context.Cause(ctx) == errStalled {
+			err = errStalled
+		}
+		return true, 0, &statusError{plainError(err)}
+	}
+	defer r.Body.Close()
+	switch {
+	case r.StatusCode == http.StatusNotFound || r.StatusCode == http.StatusGone:
+		return false, 0, errNotThere
+	case r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500:
+		return true, retryAfter(r), &statusError{"the server answers " + r.Status}
+	case r.StatusCode != http.StatusOK:
+		return false, 0, &statusError{"the server answers " + r.Status}
+	}
+	r.Body = &movingBody{r.Body, timer, w.o.Stall}
+	err = use(r, &answer{method, r.StatusCode, r.Header, r.Request.URL.String()})
+	if err != nil && context.Cause(ctx) == errStalled {
+		err = &statusError{errStalled.Error()}
+	}
+	_, again = errors.AsType[*statusError](err)
+	return again, 0, err
+}
+
+// retryAfter returns how long the server asks to wait, within reason.
+func retryAfter(r *http.Response) time.Duration {
+	seconds, err := strconv.Atoi(r.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, 10*time.Second)
+}
+
+// movingBody puts the timer back whenever something comes.
+type movingBody struct {
+	io.ReadCloser
+	timer *time.Timer
+	stall time.Duration
+}
+
+func (b *movingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.timer.Reset(b.stall)
+	}
+	return n, err
+}
+
+// plainError returns what went wrong with a request, without its URL, which the
+// message names anyway and which may hold secrets.
+func plainError(err error) string {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	return clip(err.Error())
+}
+
+// webReader asks a server for resources.
+type webReader struct {
+	*web
+	buf []byte
+}
+
+func (r *webReader) close() {}
+
+func (r *webReader) read(ctx context.Context, res *resource) (actual, error) {
+	if !isURL(res.uri) {
+		return actual{}, errElsewhere
+	}
+	got := actual{length: -1}
+	if !res.full {
+		err := r.ask(ctx, http.MethodHead, res.uri, nil, func(h *http.Response, a *answer) error {
+			got.length, got.answer = h.ContentLength, a
+			return nil
+		})
+		if err == nil || errors.Is(err, errNotThere) {
+			return got, err
+		}
+	}
+	// As it is, not compressed on the way.
+	header := http.Header{"Accept-Encoding": {"identity"}}
+	err := r.ask(ctx, http.MethodGet, res.uri, header, func(g *http.Response, a *answer) error {
+		got.answer = a
+		if !res.full { // a server that does not know HEAD
+			got.length = g.ContentLength
+			return nil
+		}
+		d := newDigester(algorithmsOf(res.md.Hash))
+		body := io.Reader(g.Body)
+		if res.md.HasLength { // enough to see that it is too long
+			body = io.LimitReader(body, res.md.Length+1)
+		}
+		n, err := io.CopyBuffer(d, onlyReader{body}, r.buf)
+		if err != nil {
+			return &statusError{"the answer breaks off: " + plainError(err)}
+		}
+		got.length, got.sums = n, d.sums()
+		return nil
+	})
+	return got, err
+}
