@@ -163,7 +163,7 @@ func (d *document) readFrom(ctx context.Context, first io.Reader, again func() (
 	if errors.Is(err, errStop) {
 		err = nil
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && d.opener == nil {
 		d.blame(documentMissing, d.uri, "reading %s: %v", clip(d.uri), err)
 		err = nil
 	}
@@ -279,6 +279,9 @@ func (d *document) compareStated(f *found) {
 // compareTimes compares the times that are stated of a document with its own.
 func (d *document) compareTimes(f *found, stated *metadata) {
 	own := &d.head.md
+	if own.Completed.Before(own.At) && !own.Completed.IsZero() || own.Until.Before(own.From) && !own.Until.IsZero() {
+		return // which is reported, and one of them is wrong
+	}
 	rule := timeAgree
 	if d.form.manifest {
 		rule = manifestTime
@@ -318,7 +321,8 @@ func (d *document) checkLinks() {
 	d.checkUp()
 	d.checkIndexLink()
 	if l := d.head.link(resourcesync.RelArchives); l != nil && d.found.list != nil && !d.form.manifest {
-		if target := d.found.list.entryOf(d.capability.Archive()); target != nil && target.uri != l.Href || target == nil && !d.found.archived {
+		target := d.found.list.entryOf(d.capability.Archive())
+		if target != nil && !sameURI(target.uri, l.Href) || target == nil && !d.found.archived && !d.found.list.names(l.Href) {
 			d.report(linkArchives, l.spot, l.Href, "the archives link leads to %s, which is not the %s of the Capability List",
 				clip(l.Href), titleOf(d.capability.Archive(), false))
 		}
@@ -333,6 +337,11 @@ func (d *document) entryOf(c resourcesync.Capability) *child {
 		}
 	}
 	return nil
+}
+
+// names reports whether an entry of the document names a URI.
+func (d *document) names(uri string) bool {
+	return slices.ContainsFunc(d.children, func(c child) bool { return c.uri == uri })
 }
 
 // checkUp compares the up link with the document above.

@@ -29,6 +29,7 @@ func (d *document) checkEntry(e *entry) {
 	// Where something is said is only worked out if there is something to say.
 	if e.md.has&^allowed != 0 || e.md.has&(attrHash|attrType) != 0 && !d.plainRepresentation(e) {
 		d.checkMetadata(&e.md, e.atMetadata(), allowed)
+		e.md.Hash = usable(e.md.Hash)
 	}
 	for i := range e.links {
 		d.checkLink(&e.links[i], e.atLink(i))
@@ -37,6 +38,7 @@ func (d *document) checkEntry(e *entry) {
 		d.checkRelations(e)
 	}
 	switch {
+	case d.other:
 	case d.head.index || !d.form.leaf:
 		d.checkNaming(e)
 	case d.form.changes:
@@ -167,22 +169,27 @@ func (d *document) checkChange(e *entry) {
 	switch e.md.Change {
 	case resourcesync.Created, resourcesync.Updated, resourcesync.Deleted:
 	case "":
+		e.odd = true
 		d.report(changeMissing, e.atMetadata(), "", "the entry does not say what happened")
 	default:
+		e.odd = true
 		d.report(changeValue, e.atMetadata(), string(e.md.Change), "change is %q", clip(string(e.md.Change)))
 	}
 	t := e.md.DateTime
 	if t.IsZero() {
+		e.odd = e.odd || e.md.has&attrDateTime != 0
 		if e.md.has&attrDateTime == 0 && e.lastModified.IsZero() {
 			d.report(datetimeMissing, e.atMetadata(), "", "the change has no datetime")
 		}
 		return
 	}
 	d.state.dated = true
-	d.checkChronology(e, t)
+	e.odd = !d.checkChronology(e, t) || e.odd
 }
 
-func (d *document) checkChronology(e *entry, t time.Time) {
+// checkChronology compares the time of a change with the interval of the list and
+// with the changes before it.
+func (d *document) checkChronology(e *entry, t time.Time) bool {
 	md := &d.head.md
 	switch {
 	case !md.From.IsZero() && t.Before(md.From):
@@ -193,7 +200,9 @@ func (d *document) checkChronology(e *entry, t time.Time) {
 		d.report(orderChanges, e.atMetadata(), resourcesync.FormatDateTime(t), "the change is earlier than one before it, which is of %s", resourcesync.FormatDateTime(d.state.last))
 	default:
 		d.state.last = t
+		return true
 	}
+	return false
 }
 
 // checkPath looks at the path of an entry of a manifest.

@@ -13,9 +13,12 @@ func (d *document) checkHead() {
 	d.checkCapability()
 	f := d.form
 	if h.index && !f.indexed {
-		d.report(rootElement, h.root, "sitemapindex", "a %s cannot be a sitemapindex", titleOf(d.capability, false))
+		if !d.other {
+			d.report(rootElement, h.root, "sitemapindex", "a %s cannot be a sitemapindex", titleOf(d.capability, false))
+		}
+		h.index = false // as which it is judged and followed
 	}
-	d.checkTimes(&h.md, f.span, true)
+	d.checkTimes(&h.md, f.span, h.md.there)
 	d.checkMetadata(&h.md, h.md.spot, timesOf(f.span)|attrCapability)
 	for i := range h.links {
 		d.checkLink(&h.links[i], h.links[i].spot)
@@ -29,7 +32,8 @@ func (d *document) checkHead() {
 }
 
 // checkCapability compares the capability with what was announced. A document that
-// is of another one is judged as what it says it is, and not followed.
+// is of another one is not judged any further, since it is not known what it was
+// meant to be, nor followed.
 func (d *document) checkCapability() {
 	got, want := d.head.md.Capability, d.found.capability
 	_, known := forms[got]
@@ -51,8 +55,9 @@ func (d *document) checkCapability() {
 	if want != "" && !known {
 		d.capability = want
 	}
-	d.other = want != "" && d.capability != want
-	d.form = forms[d.capability]
+	if d.other = want != "" && d.capability != want; !d.other {
+		d.form = forms[d.capability]
+	}
 }
 
 func expected(want resourcesync.Capability) string {
@@ -120,6 +125,15 @@ func (d *document) checkRepresentation(has attrs, hash resourcesync.Hash, typ st
 	if has&attrType != 0 && !isMediaType(typ) {
 		d.report(typeForm, at, typ, "type is %q, not a media type", clip(typ))
 	}
+}
+
+// usable returns a hash that has the right form, or nothing, since nothing can be
+// compared with another one.
+func usable(h resourcesync.Hash) resourcesync.Hash {
+	if h != "" && h.Check() != nil {
+		return ""
+	}
+	return h
 }
 
 func (d *document) checkHash(hash resourcesync.Hash, at spot) {

@@ -87,6 +87,14 @@ func (d *document) checkCover(parts []stretch) {
 	}
 	md := &d.head.md
 	first, last := parts[0], parts[len(parts)-1]
+	for _, p := range parts { // which may not be in order
+		if !p.from.IsZero() && p.from.Before(first.from) {
+			first = p
+		}
+		if !last.until.IsZero() && (p.until.IsZero() || p.until.After(last.until)) {
+			last = p
+		}
+	}
 	if !md.From.IsZero() && !first.from.IsZero() && first.from.After(md.From) {
 		d.report(intervalCover, md.spot, resourcesync.FormatDateTime(md.From), "from is %s, but the first one begins at %s",
 			resourcesync.FormatDateTime(md.From), resourcesync.FormatDateTime(first.from))

@@ -100,6 +100,9 @@ type entry struct {
 	// when somebody wants to know.
 	plain bool
 	index bool
+	// odd is true if a change says something that cannot be, so that nothing
+	// follows from it.
+	odd bool
 }
 
 // Where an element of an entry stands.

@@ -113,6 +113,9 @@ func (j *judge) prepare(i int, s *set) {
 	}
 	changes := s.changesInOrder()
 	for n, d := range changes {
+		if d.head.md.From.IsZero() {
+			continue // its place among the others is not known
+		}
 		r := &j.roles[d.id]
 		r.set, r.changes, r.order, r.dated = i+1, true, n, d.state.dated
 		c.told = extend(c.told, d.head.md.From, d.head.md.Until, true, d.whole)
@@ -238,6 +241,9 @@ func (j *judge) inSet(c *caseOf, records []record) {
 		default:
 			h.listed = append(h.listed, r)
 		}
+	}
+	if slices.ContainsFunc(slices.Concat(h.events, dumped), func(r *record) bool { return r.timed == odd }) {
+		return // nothing follows from what cannot be
 	}
 	j.inOrder(h.events)
 	j.inOrder(dumped)
@@ -398,7 +404,7 @@ func (j *judge) eachIn(some, others []*record, times []segment, text string) {
 			continue
 		}
 		same := slices.IndexFunc(others, func(o *record) bool {
-			return o.time == e.time && o.change == e.change && differs(e, o) == ""
+			return (o.time == e.time || !j.isTimed(o)) && o.change == e.change && differs(e, o) == ""
 		})
 		if same < 0 {
 			j.accuse(coverageChanges, e, text)
@@ -457,6 +463,7 @@ func (d *document) reread(ctx context.Context, do func(*entry)) error {
 		open:   d.open,
 		onHead: func(*head) bool { return true },
 		onEntry: func(e *entry) error {
+			e.md.Hash = usable(e.md.Hash)
 			do(e)
 			return nil
 		},

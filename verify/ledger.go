@@ -65,6 +65,7 @@ const (
 // How the time of a change is known.
 const (
 	untimed = iota
+	odd     // something is wrong with the change
 	byDateTime
 	byLastModified // which counts in documents of the standard's first version
 )
@@ -101,6 +102,8 @@ func (l *ledger) newRecord(d *document, e *entry) record {
 		r.change = changeDeleted
 	}
 	switch {
+	case e.odd:
+		r.timed = odd
 	case !e.md.DateTime.IsZero():
 		r.time, r.timed = e.md.DateTime.UnixMicro(), byDateTime
 	case !e.lastModified.IsZero():

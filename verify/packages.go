@@ -216,6 +216,7 @@ type openPackage struct {
 	manifest *zip.File
 	listed   map[string]*bitstream
 	inflated int64
+	odd      bool // the manifest has entries without a usable path
 }
 
 // bitstream is what the manifest says of a file in the package.
@@ -467,6 +468,8 @@ func (b *bothClosed) Close() error { return errors.Join(b.ReadCloser.Close(), b.
 func (o *openPackage) list(e *entry) {
 	if path, ok := strings.CutPrefix(e.md.Path, "/"); ok && e.md.Change != resourcesync.Deleted {
 		o.listed[strings.Clone(path)] = &bitstream{md: e.md.Metadata, at: e.spot, loc: e.loc}
+	} else if e.md.Change != resourcesync.Deleted {
+		o.odd = true
 	}
 	for i := range e.links {
 		if path, ok := strings.CutPrefix(e.links[i].Path, "/"); ok {
@@ -502,6 +505,9 @@ func (o *openPackage) checkFile(ctx context.Context, f *zip.File) error {
 		return nil
 	}
 	b := o.listed[f.Name]
+	if b == nil && o.odd {
+		return nil // it may be one of these
+	}
 	if b == nil {
 		o.report(manifestUnlisted, o.file, f.Name, "the file %q is not listed in the manifest", clip(f.Name))
 		return nil

@@ -226,7 +226,10 @@ func (p *parser) entryElements(e *entry) error {
 			p.noText(t)
 		case xml.StartElement:
 			rank := p.rank(t.Name)
-			if rank < last {
+			if rank < 0 {
+				rank = last
+			}
+			if rank < last && !seen[t.Name.Local] {
 				p.once(elementOrder, t.Name.Local, "%s stands behind what it should come before", t.Name.Local)
 			}
 			last = max(last, rank)
@@ -237,7 +240,8 @@ func (p *parser) entryElements(e *entry) error {
 	}
 }
 
-// rank orders the elements of an entry as the schema of Sitemaps does.
+// rank orders the elements of an entry as the schema of Sitemaps does. It is less
+// than 0 for those that are unknown.
 func (p *parser) rank(n xml.Name) int {
 	if p.isSitemap(n) {
 		for i, name := range []string{"loc", "lastmod", "changefreq", "priority"} {
@@ -245,6 +249,12 @@ func (p *parser) rank(n xml.Name) int {
 				return i
 			}
 		}
+		if n.Local != "md" && n.Local != "ln" {
+			return -1
+		}
+	}
+	if n.Space == resourcesync.NamespaceRS && n.Local != "md" && n.Local != "ln" {
+		return -1
 	}
 	return 4
 }
@@ -258,7 +268,7 @@ func (p *parser) entryElement(t xml.StartElement, e *entry, seen map[string]bool
 		err := p.link(t, &l)
 		e.links = append(e.links, l)
 		return err
-	case extension && name == "md", p.isSitemap(t.Name) && p.rank(t.Name) < 4:
+	case extension && name == "md", p.isSitemap(t.Name) && p.rank(t.Name) >= 0 && p.rank(t.Name) < 4:
 	default:
 		p.unknown(t, "in an entry")
 		return p.skipElement()
@@ -274,6 +284,9 @@ func (p *parser) entryElement(t xml.StartElement, e *entry, seen map[string]bool
 	}
 	p.noAttributes(t)
 	text, err := p.text()
+	if err != nil {
+		return err
+	}
 	switch name {
 	case "loc":
 		e.loc, e.locSpot = text, at
@@ -282,7 +295,7 @@ func (p *parser) entryElement(t xml.StartElement, e *entry, seen map[string]bool
 	case "changefreq":
 		e.changeFreq, e.freqSpot = text, at
 	}
-	return err
+	return nil
 }
 
 // text reads the text of an element.
