@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"syscall"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -57,11 +59,15 @@ func (e *earlier) open(p *snapshot.Package) error {
 		e.of = p
 		err = e.load()
 	}
-	if err != nil {
-		e.close()
-		return &lostError{p.Path, err}
+	if err == nil {
+		return nil
 	}
-	return nil
+	e.close()
+	if errno := syscall.Errno(0); errors.As(err, &errno) && !errors.Is(err, fs.ErrNotExist) {
+		// What cannot be read now is not lost, and an archive may name it.
+		return fmt.Errorf("a package of the last publication cannot be read (if that does not pass, remove it: what is in it is then made anew from the source): %w", err)
+	}
+	return &lostError{p.Path, err}
 }
 
 func (e *earlier) load() (err error) {
