@@ -117,7 +117,7 @@ func (a *archives) addDocument(e snapshot.Archived, at time.Time, b []byte, reac
 // over parts if it has none.
 func (a *archives) addResourceList(ctx context.Context) error {
 	s := a.last
-	e := snapshot.Archived{Kind: resourcesync.ResourceList, At: s.At, Completed: s.Parts[0].Completed}
+	e := snapshot.Archived{Kind: resourcesync.ResourceList, At: s.At, Completed: s.Completed}
 	if s.Indexed {
 		var parts []string
 		for _, p := range s.Parts {

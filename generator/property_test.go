@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/verify"
 )
 
 // Each history takes a good part of a second, nearly all of it for the disk.
@@ -217,6 +218,7 @@ func (h *history) buildAndCheck() {
 	p := read(h.t, h.out)
 	if !h.lost {
 		readAll(h.t, h.out)
+		verified(h.t, h.out, verify.Content)
 	}
 	h.checkForm(report, p)
 	if len(p.resources) != len(h.files) {

@@ -19,6 +19,7 @@ import (
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/snapshot"
+	"github.com/wellspring-sync/wellspring/verify"
 )
 
 // tester is what *testing.T and *rapid.T have in common.
@@ -167,6 +168,7 @@ func readAll(t tester, dir string) publication {
 	t.Helper()
 	r := newReader(t, dir)
 	r.checkOrphans()
+	verified(t, dir, verify.Packages)
 	return r.p
 }
 

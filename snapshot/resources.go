@@ -35,7 +35,7 @@ func (s *Snapshot) readResourceList() error {
 	if md.At.IsZero() {
 		return damaged(ref.Path, errors.New("it does not say at which time it is true"))
 	}
-	s.At, s.Indexed = md.At, doc.Index
+	s.At, s.Completed, s.Indexed = md.At, md.Completed, doc.Index
 	s.Last = md.At
 	if doc.Index {
 		return damaged(ref.Path, s.readParts(d))

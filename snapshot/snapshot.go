@@ -81,8 +81,8 @@ func damaged(path string, err error) error {
 // Snapshot is a publication's state.
 type Snapshot struct {
 	// At is the time of the Resource List: all that happened up to then is in
-	// it.
-	At time.Time
+	// it. Completed is when it was finished.
+	At, Completed time.Time
 	// Last is the latest time that the publication speaks of. A run that
 	// follows must be later.
 	Last time.Time
