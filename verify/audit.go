@@ -78,8 +78,12 @@ func (a *auditor) run(ctx context.Context) error {
 	}
 	a.alone = begin.alone
 	top, err := a.top(ctx, begin.uri)
-	if err != nil || a.alone {
+	if err != nil {
 		return err
+	}
+	if a.alone {
+		top.checkAlone()
+		return nil
 	}
 	a.checkWellKnown(ctx, top)
 	if err := a.walk(ctx, top); err != nil {

@@ -15,6 +15,23 @@ type stretch struct {
 	at          spot
 }
 
+// checkAlone looks at intervals as far as the document itself says them.
+func (d *document) checkAlone() {
+	if d.form.leaf && !d.head.index {
+		return
+	}
+	switch kind := archived(d.capability); {
+	case kind != "" && d.form.entrySpan == interval:
+		(&set{}).checkArchive(d.stretches(), kind)
+	case d.capability == resourcesync.ChangeList, d.capability == resourcesync.ChangeDump && d.head.index:
+		checkStretches(d.stretches(), orderLists)
+		d.checkCover(d.stretches())
+	case d.capability == resourcesync.ChangeDump:
+		checkStretches(d.stretches(), orderPackages)
+		d.checkCover(d.stretches())
+	}
+}
+
 // stretches returns what a document says of the times of what it names.
 func (d *document) stretches() []stretch {
 	var all []stretch
@@ -125,7 +142,7 @@ func (s *set) checkArchive(archived []stretch, kind resourcesync.Capability) {
 			at = last
 		}
 		switch {
-		case next.from.Before(last.from) && next.doc != nil:
+		case next.doc != nil && next.from.Before(last.until):
 			joined(last, next, orderPackages)
 		case !last.until.IsZero() && next.from.After(last.until):
 			at.doc.report(archiveGap, at.at, last.uri, "what is archived ends at %s, and what follows begins at %s",

@@ -84,7 +84,7 @@ type Limits struct {
 	// the package, beyond the first 1 GiB: by default 200.
 	Inflation int64
 	// Memory is about how many bytes the histories of resources take before they
-	// go to temporary files: by default 32 MiB.
+	// go to temporary files: by default 16 MiB.
 	Memory int64
 	// Findings is how many findings are kept for each rule: by default 1,000.
 	Findings int
@@ -99,7 +99,7 @@ func (l *Limits) applyDefaults() {
 	l.PackageBytes = cmp.Or(l.PackageBytes, 100<<30)
 	l.PackageFiles = cmp.Or(l.PackageFiles, 1_000_000)
 	l.Inflation = cmp.Or(l.Inflation, 200)
-	l.Memory = cmp.Or(l.Memory, 32<<20)
+	l.Memory = cmp.Or(l.Memory, 16<<20)
 	l.Findings = cmp.Or(l.Findings, 1000)
 }
 
