@@ -46,7 +46,12 @@ func newAuditor(p place, o *Options) *auditor {
 	return a
 }
 
-func (a *auditor) close() { a.ledger.close() }
+func (a *auditor) close() {
+	a.ledger.close()
+	if a.older != nil {
+		a.older.place.close()
+	}
+}
 
 // counted counts bytes that were read, and tells how far the audit has come.
 func (a *auditor) counted(n int64) {

@@ -20,10 +20,14 @@ import (
 func (w *web) start(ctx context.Context) (start, error) {
 	given := w.base.String()
 	f, err := w.open(ctx, given, w.o.Limits.DocumentBytes+1)
-	if err != nil && !errors.Is(err, errNotThere) {
-		return start{}, err
+	if ctx.Err() != nil {
+		return start{}, context.Cause(ctx)
 	}
 	var links []string
+	what := "there is no ResourceSync document at this URL"
+	if err != nil && !errors.Is(err, errNotThere) { // the top of a host may well be closed
+		what = "this URL: " + err.Error() + "; there is none"
+	}
 	if err == nil {
 		defer f.Close()
 		if isSitemap(f) {
@@ -43,8 +47,8 @@ func (w *web) start(ctx context.Context) (start, error) {
 			return start{uri: uri}, nil
 		}
 	}
-	return start{}, fmt.Errorf("no Source was found: there is no ResourceSync document at this URL, at %s or at %s, no link with rel=\"resourcesync\" in the page or its headers, and no Sitemap in robots.txt that is a Resource List%s",
-		candidates[0], candidates[len(candidates)-1], withHint(w.hint(ctx)))
+	return start{}, fmt.Errorf("no Source was found: %s, nor at %s or %s, no link with rel=\"resourcesync\" in the page or its headers, and no Sitemap in robots.txt that is a Resource List%s",
+		what, candidates[0], candidates[len(candidates)-1], withHint(w.hint(ctx)))
 }
 
 func withHint(hint string) string {

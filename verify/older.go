@@ -20,9 +20,9 @@ func (a *auditor) readOlder(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the older copy: %w", err)
 	}
-	defer p.close()
 	older := newAuditor(p, &o)
 	older.ledger, older.keepDigests, older.silent, older.firstID = a.ledger, true, true, uint32(len(a.all))
+	a.older = older
 	begin, err := p.start(ctx)
 	if err != nil {
 		return fmt.Errorf("the older copy %s: %w", where, err)
@@ -39,7 +39,6 @@ func (a *auditor) readOlder(ctx context.Context) error {
 			return fmt.Errorf("the older copy %s: %s cannot be read", where, clip(d.uri))
 		}
 	}
-	a.older = older
 	a.compareCopies()
 	return nil
 }

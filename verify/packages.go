@@ -370,7 +370,8 @@ func (r *inflating) Read(p []byte) (int, error) {
 	}
 	n, err := r.ReadCloser.Read(p)
 	r.o.inflated += int64(n)
-	if r.o.inflated > 1<<30 && r.o.inflated/r.o.dump.a.o.Limits.Inflation > r.o.file.size {
+	limits := &r.o.dump.a.o.Limits
+	if r.o.inflated > limits.Inflated && r.o.inflated/limits.Inflation > r.o.file.size {
 		return n, errInflation
 	}
 	return n, err

@@ -231,7 +231,7 @@ var (
 		Without it, a Destination does not know what to do. An Index that is written as a urlset
 		instead of a sitemapindex looks like this, too.`)
 	changeValue = rule("change-value", Error, core+"12.1", "changes are created, updated or deleted",
-		`change is created, updated or deleted.`)
+		`change is created, updated or deleted, in lower case. A Destination cannot apply anything else.`)
 	datetimeMissing = rule("datetime-missing", Note, core+"12.1", "changes say when they happened",
 		`Without datetime, a Destination cannot know which of the changes in a list it has already processed, and
 		has to process all of them again. In documents of the standard's first version lastmod has

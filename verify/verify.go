@@ -81,8 +81,9 @@ type Limits struct {
 	// PackageFiles is how many files a package may have: by default 1,000,000.
 	PackageFiles int
 	// Inflation is how many times longer the content of a package may be than
-	// the package, beyond the first 1 GiB: by default 200.
-	Inflation int64
+	// the package: by default 200. Inflated bytes may come out of any package: by
+	// default 1 GiB.
+	Inflation, Inflated int64
 	// Memory is about how many bytes the histories of resources take before they
 	// go to temporary files: by default 16 MiB.
 	Memory int64
@@ -99,6 +100,7 @@ func (l *Limits) applyDefaults() {
 	l.PackageBytes = cmp.Or(l.PackageBytes, 100<<30)
 	l.PackageFiles = cmp.Or(l.PackageFiles, 1_000_000)
 	l.Inflation = cmp.Or(l.Inflation, 200)
+	l.Inflated = cmp.Or(l.Inflated, 1<<30)
 	l.Memory = cmp.Or(l.Memory, 16<<20)
 	l.Findings = cmp.Or(l.Findings, 1000)
 }
@@ -137,7 +139,7 @@ func Check(ctx context.Context, place string, o Options) (*Report, error) {
 	a := newAuditor(p, &o)
 	defer a.close()
 	if err := a.run(ctx); err != nil {
-		return nil, fmt.Errorf("auditing %s: %w", p.name(), err)
+		return nil, fmt.Errorf("auditing %s: %w", redacted(p.name()), err)
 	}
 	return a.report(), nil
 }

@@ -124,7 +124,7 @@ func auditSummary(r *verify.Report) string {
 	if r.Packages > 0 {
 		parts = append(parts, plural(r.Packages, "package")+" with "+plural(r.Bitstreams, "bitstream"))
 	}
-	if r.Resources > 0 || r.Unread == 0 {
+	if r.Resources > 0 {
 		parts = append(parts, plural(r.Resources, "resource")+" compared")
 	}
 	if r.Unread > 0 {
