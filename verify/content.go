@@ -104,8 +104,12 @@ func (c *contentCheck) changesSince(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// atOnce is how many resources go from one goroutine to another together.
-const atOnce = 64
+// How many resources go from one goroutine to another together, and at most about
+// how many bytes, so that all of them have work.
+const (
+	atOnce      = 64
+	bytesAtOnce = 1 << 20
+)
 
 // run reads the resources of a Resource List in its order, several at a time.
 func (c *contentCheck) run(ctx context.Context, snap *snapshotOf) error {
@@ -148,10 +152,11 @@ func (c *contentCheck) run(ctx context.Context, snap *snapshotOf) error {
 // list passes on the resources of a Resource List, as they should be by now.
 func (c *contentCheck) list(ctx context.Context, snap *snapshotOf, work chan<- []resource) error {
 	var batch []resource
+	var bytes int64
 	send := func() {
 		if len(batch) > 0 {
 			work <- batch
-			batch = nil
+			batch, bytes = nil, 0
 		}
 	}
 	for _, d := range snap.lists {
@@ -165,7 +170,11 @@ func (c *contentCheck) list(ctx context.Context, snap *snapshotOf, work chan<- [
 			}
 			c.n++
 			r.full = c.a.o.All || c.every > 0 && c.n%c.every == 0 && c.n/c.every <= c.a.o.Sample
-			if batch = append(batch, r); len(batch) == atOnce {
+			if !r.md.HasLength {
+				bytes += bytesAtOnce
+			}
+			bytes += min(r.md.Length, bytesAtOnce)
+			if batch = append(batch, r); len(batch) == atOnce || bytes >= bytesAtOnce {
 				send()
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -27,18 +28,30 @@ func isKnownAlgorithm(name string) bool { return algorithms[strings.ToLower(name
 
 // digester computes several digests of what is written to it.
 type digester struct {
+	asked  []string
 	names  []string
 	hashes []hash.Hash
 }
 
 // newDigester returns one for those algorithms of a hash attribute that are known.
 func newDigester(names []string) *digester {
-	d := &digester{}
+	d := &digester{asked: names}
 	for _, name := range names {
 		if make := algorithms[name]; make != nil {
 			d.names = append(d.names, name)
 			d.hashes = append(d.hashes, make())
 		}
+	}
+	return d
+}
+
+// reuse returns a digester for algorithms: the last one, if it has the same.
+func (d *digester) reuse(names []string) *digester {
+	if d == nil || !slices.Equal(d.asked, names) {
+		return newDigester(names)
+	}
+	for _, h := range d.hashes {
+		h.Reset()
 	}
 	return d
 }

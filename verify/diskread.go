@@ -24,7 +24,9 @@ func (d *disk) reader() resourceReader {
 // after the other, so it keeps the last directory open.
 type diskReader struct {
 	*disk
-	buf []byte
+	buf      []byte
+	digester *digester
+
 	top *os.Root
 	dir string
 	sub *os.Root
@@ -61,9 +63,9 @@ func (r *diskReader) read(ctx context.Context, res *resource) (actual, error) {
 		return actual{}, err
 	}
 	defer f.Close()
-	d := newDigester(algorithmsOf(res.md.Hash))
-	n, err := io.CopyBuffer(d, onlyReader{&contextReader{ctx, f}}, r.buf)
-	return actual{length: n, sums: d.sums()}, err
+	r.digester = r.digester.reuse(algorithmsOf(res.md.Hash))
+	n, err := io.CopyBuffer(r.digester, onlyReader{&contextReader{ctx, f}}, r.buf)
+	return actual{length: n, sums: r.digester.sums()}, err
 }
 
 // find opens the file that a server would send for a URI: a directory stands for
