@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
@@ -26,7 +25,6 @@ type disk struct {
 	// known.
 	prefix string
 
-	mu      sync.Mutex
 	mapping []mapping // where resources lie, the longest prefix first
 }
 

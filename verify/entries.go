@@ -12,8 +12,8 @@ type entryState struct {
 	host       string // of the document
 	otherHosts map[string]bool
 	last       time.Time // of the changes so far
-	lastAt     spot
-	dated      bool // an entry has a datetime
+
+	dated bool // an entry has a datetime
 }
 
 // checkEntry looks at an entry by itself, and at its order.

@@ -62,7 +62,7 @@ func cachedFor(h http.Header) (time.Duration, string) {
 			age = max(age, 365*24*time.Hour)
 		case "max-age", "s-maxage":
 			if seconds, err := strconv.Atoi(strings.Trim(value, `"`)); err == nil && seconds > 0 {
-				age = max(age, time.Duration(min(seconds, 1<<31))*time.Second)
+				age = max(age, time.Duration(min(seconds, 1<<30))*time.Second)
 			}
 		}
 	}

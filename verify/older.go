@@ -118,9 +118,7 @@ func (j *judge) prepareOlder() {
 	if j.a.older == nil {
 		return
 	}
-	for _, d := range j.a.older.all {
-		j.older = append(j.older, d)
-	}
+	j.older = j.a.older.all
 	for len(j.roles) < int(j.a.older.firstID)+len(j.older) {
 		j.roles = append(j.roles, role{})
 	}
