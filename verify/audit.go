@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,10 @@ type auditor struct {
 	// share a ledger.
 	firstID uint32
 
+	climbed []string // the documents from which the walk climbed to the top
+
+	meeting sync.Mutex // for docs, while documents are read
+
 	docs map[string]*document
 	all  []*document // in the order in which they were met
 	sets []*set
@@ -42,7 +47,10 @@ type auditor struct {
 func newAuditor(p place, o *Options) *auditor {
 	a := &auditor{o: o, place: p, docs: map[string]*document{}, keepDigests: o.Against != ""}
 	a.findings.most, a.findings.n = o.Limits.Findings, map[*Rule]int{}
-	a.ledger = newLedger(o.Limits.Memory)
+	a.ledger = newLedger(o.Limits.Memory, o.Limits.Records)
+	if w, ok := p.(*web); ok && len(w.base.RawQuery) > 3 {
+		a.findings.secret = w.base.RawQuery
+	}
 	return a
 }
 
@@ -94,8 +102,14 @@ func (a *auditor) run(ctx context.Context) error {
 	if err := a.walk(ctx, top); err != nil {
 		return err
 	}
+	if err := a.walkLost(ctx, top); err != nil {
+		return err
+	}
 	if err := a.checkPackages(ctx); err != nil {
 		return err
+	}
+	for _, s := range a.sets {
+		s.checkDumps()
 	}
 	if a.o.Against != "" {
 		if err := a.readOlder(ctx); err != nil {
@@ -114,12 +128,13 @@ func (a *auditor) top(ctx context.Context, uri string) (*document, error) {
 	// Each step up is one of the levels of Z39.99-2017 §6.1, so there are few.
 	const most = 6
 	for range most {
+		a.climbed = append(a.climbed, uri)
 		d, err := a.first(ctx, uri)
 		if err != nil || a.alone || !d.read {
 			return d, err
 		}
 		up := d.head.link(resourcesync.RelUp)
-		if d.capability == resourcesync.Description || up == nil || !isURI(up.Href) || a.docs[up.Href] != nil {
+		if d.capability == resourcesync.Description || up == nil || !isURI(up.Href) || a.known(up.Href) != nil {
 			return d, nil
 		}
 		if err := a.leads(ctx, up.Href); err != nil {
@@ -133,6 +148,25 @@ func (a *auditor) top(ctx context.Context, uri string) (*document, error) {
 	}
 	d, err := a.first(ctx, uri)
 	return d, err
+}
+
+// walkLost goes down from documents that lead to the top, and to which nothing leads
+// from there.
+func (a *auditor) walkLost(ctx context.Context, top *document) error {
+	for _, uri := range slices.Backward(a.climbed) {
+		if a.known(uri) != nil {
+			continue
+		}
+		d := a.meet(uri, found{})
+		if err := d.load(ctx); err != nil {
+			return err
+		}
+		d.report(sourceLists, spot{}, uri, "it leads up to %s, from which nothing leads down to it", top.uri)
+		if err := a.walk(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // leads returns why a URI leads to nothing.
@@ -161,10 +195,15 @@ func (a *auditor) first(ctx context.Context, uri string) (*document, error) {
 	return d, d.load(ctx)
 }
 
+// known returns the document of a URI, however it is written, or nil.
+func (a *auditor) known(uri string) *document { return a.docs[normalURI(uri)] }
+
 // meet returns a document that was not met before.
 func (a *auditor) meet(uri string, f found) *document {
 	d := &document{a: a, uri: strings.Clone(uri), order: len(a.all), found: f, id: a.firstID + uint32(len(a.all)), older: a.silent}
-	a.docs[d.uri] = d
+	a.meeting.Lock()
+	a.docs[normalURI(d.uri)] = d
+	a.meeting.Unlock()
 	a.all = append(a.all, d)
 	a.documents.Add(1)
 	return d
@@ -178,7 +217,7 @@ func (a *auditor) follow(ctx context.Context, named []found, uris []string) ([]*
 	var fresh []*document
 	var known []int
 	for i, uri := range uris {
-		if d := a.docs[uri]; d != nil {
+		if d := a.known(uri); d != nil {
 			docs[i] = d
 			known = append(known, i)
 			continue

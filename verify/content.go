@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,9 @@ type resource struct {
 	doc  *document
 	at   spot
 	full bool // its bytes are wanted, where that is a choice
+	// was is what the Resource List says, where a change that may be a part of it
+	// says something else. It may be nil.
+	was *resourcesync.Metadata
 }
 
 // actual is what a resource turned out to be.
@@ -26,6 +30,9 @@ type actual struct {
 	length int64 // or -1, if that is not known
 	sums   map[string]string
 	answer *answer
+	// modified is when the resource was last modified, or zero.
+	modified time.Time
+	read     int64 // how many bytes were read
 }
 
 // resourceReader reads resources, for one goroutine.
@@ -40,17 +47,18 @@ func (a *auditor) checkContent(ctx context.Context) error {
 		return nil
 	}
 	for _, s := range a.sets {
+		c := &contentCheck{a: a, set: s, about: s.list}
 		for _, snap := range s.snapshots {
-			if !snap.live || isDump(snap.doc.capability) {
-				continue
+			if snap.live && !isDump(snap.doc.capability) {
+				c.snap, c.about = snap, snap.doc
+				c.at = snap.doc.head.md.At
 			}
-			c := &contentCheck{a: a, set: s}
-			if err := c.changesSince(ctx, snap.doc.head.md.At); err != nil {
-				return err
-			}
-			if err := c.run(ctx, snap); err != nil {
-				return err
-			}
+		}
+		if err := c.changesSince(ctx); err != nil {
+			return err
+		}
+		if err := c.run(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -58,12 +66,17 @@ func (a *auditor) checkContent(ctx context.Context) error {
 
 // contentCheck compares the resources of one Resource List.
 type contentCheck struct {
-	a   *auditor
-	set *set
+	a     *auditor
+	set   *set
+	snap  *snapshotOf // the Resource List, or nil if there is none
+	about *document   // to which findings about all of them belong
+	at    time.Time   // of the Resource List
 	// later is what became of resources since the Resource List.
-	later map[string]resourcesync.Metadata
-	every int // which resources are read whole, where that is a choice
-	n     int
+	later map[string]*laterState
+	// followed is true if an open Change List says what changes.
+	followed bool
+	every    int // which resources are read whole, where that is a choice
+	n        int
 
 	mu     sync.Mutex
 	found  int // resources that were there
@@ -83,18 +96,29 @@ type lost struct {
 	why string
 }
 
-// changesSince reads what changed after a Resource List was made, as far as the
-// live Change Lists tell.
-func (c *contentCheck) changesSince(ctx context.Context, at time.Time) error {
+// laterState is what a change says of a resource.
+type laterState struct {
+	resource
+	listed bool // it is in the Resource List, too
+}
+
+// changesSince reads what changed after a Resource List was made, as far as Change
+// Lists and Change Dumps tell, live or archived. A change without a time may have
+// been later.
+func (c *contentCheck) changesSince(ctx context.Context) error {
 	const most = 1_000_000 // beyond which some are compared with what they were
-	c.later = map[string]resourcesync.Metadata{}
-	for _, d := range c.set.liveChanges {
-		if until := d.head.md.Until; !until.IsZero() && !until.After(at) {
+	c.later = map[string]*laterState{}
+	for _, d := range slices.Concat(c.set.changeManifests(), c.set.changesInOrder()) {
+		until := d.head.md.Until
+		c.followed = c.followed || d.capability == resourcesync.ChangeList && until.IsZero()
+		if !until.IsZero() && until.Before(c.at) {
 			continue
 		}
 		err := d.reread(ctx, func(e *entry) {
-			if t := e.plainEntry().ChangeTime(); (t.IsZero() || t.After(at)) && len(c.later) < most {
-				c.later[strings.Clone(e.loc)] = e.md.Metadata
+			if t := e.md.DateTime; t.IsZero() || e.md.coarse || !t.Before(c.at) {
+				if len(c.later) < most {
+					c.later[strings.Clone(e.loc)] = &laterState{resource: resource{uri: strings.Clone(e.loc), md: e.md.Metadata, doc: d, at: e.atLoc()}}
+				}
 			}
 		})
 		if err != nil {
@@ -111,11 +135,13 @@ const (
 	bytesAtOnce = 1 << 20
 )
 
-// run reads the resources of a Resource List in its order, several at a time.
-func (c *contentCheck) run(ctx context.Context, snap *snapshotOf) error {
-	total := 0
-	for _, d := range snap.lists {
-		total += d.entries
+// run reads the resources in the order in which they are listed, several at a time.
+func (c *contentCheck) run(ctx context.Context) error {
+	total := len(c.later)
+	if c.snap != nil {
+		for _, d := range c.snap.lists {
+			total += d.entries
+		}
 	}
 	if c.a.o.Sample > 0 {
 		c.every = max(total/c.a.o.Sample, 1)
@@ -139,18 +165,19 @@ func (c *contentCheck) run(ctx context.Context, snap *snapshotOf) error {
 			}
 		})
 	}
-	err := c.list(ctx, snap, work)
+	err := c.list(ctx, work)
 	close(work)
 	all.Wait()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	c.report(snap)
+	c.report()
 	return err
 }
 
-// list passes on the resources of a Resource List, as they should be by now.
-func (c *contentCheck) list(ctx context.Context, snap *snapshotOf, work chan<- []resource) error {
+// list passes on the resources of a Resource List, as they should be by now, and
+// those that only changes tell of.
+func (c *contentCheck) list(ctx context.Context, work chan<- []resource) error {
 	var batch []resource
 	var bytes int64
 	send := func() {
@@ -159,27 +186,39 @@ func (c *contentCheck) list(ctx context.Context, snap *snapshotOf, work chan<- [
 			batch, bytes = nil, 0
 		}
 	}
-	for _, d := range snap.lists {
-		err := d.reread(ctx, func(e *entry) {
-			r := resource{uri: e.loc, md: e.md.Metadata, doc: d, at: e.atLoc()}
-			if now, changed := c.later[e.loc]; changed {
-				if now.Change == resourcesync.Deleted {
-					return
+	add := func(r resource) {
+		c.n++
+		r.full = c.a.o.All || c.every > 0 && c.n%c.every == 0 && c.n/c.every <= c.a.o.Sample
+		if !r.md.HasLength {
+			bytes += bytesAtOnce
+		}
+		bytes += min(r.md.Length, bytesAtOnce)
+		if batch = append(batch, r); len(batch) == atOnce || bytes >= bytesAtOnce {
+			send()
+		}
+	}
+	if c.snap != nil {
+		for _, d := range c.snap.lists {
+			err := d.reread(ctx, func(e *entry) {
+				r := resource{uri: e.loc, md: e.md.Metadata, doc: d, at: e.atLoc()}
+				if now := c.later[e.loc]; now != nil {
+					now.listed = true
+					if now.md.Change == resourcesync.Deleted {
+						return
+					}
+					before := r.md
+					r.was, r.md = &before, now.md
 				}
-				r.md = now
+				add(r)
+			})
+			if err != nil {
+				return err
 			}
-			c.n++
-			r.full = c.a.o.All || c.every > 0 && c.n%c.every == 0 && c.n/c.every <= c.a.o.Sample
-			if !r.md.HasLength {
-				bytes += bytesAtOnce
-			}
-			bytes += min(r.md.Length, bytesAtOnce)
-			if batch = append(batch, r); len(batch) == atOnce || bytes >= bytesAtOnce {
-				send()
-			}
-		})
-		if err != nil {
-			return err
+		}
+	}
+	for _, uri := range slices.Sorted(maps.Keys(c.later)) {
+		if now := c.later[uri]; !now.listed && now.md.Change != resourcesync.Deleted {
+			add(now.resource)
 		}
 	}
 	send()
@@ -195,6 +234,9 @@ func (c *contentCheck) check(ctx context.Context, reader resourceReader, r *reso
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if isOurs(err) {
+		return err
+	}
 	if err != nil {
 		c.missing(r, err)
 		return nil
@@ -203,18 +245,38 @@ func (c *contentCheck) check(ctx context.Context, reader resourceReader, r *reso
 	c.found++
 	c.mu.Unlock()
 	c.a.resources.Add(1)
-	c.a.counted(max(got.length, 0))
-	stated := r.md
-	if got.length < 0 {
-		stated.HasLength = false
-	}
-	if what := mismatch(stated, got.length, got.sums); what != "" {
-		r.doc.report(resourceDigest, r.at, r.uri, "%s: %s", clip(r.uri), what)
-	}
+	c.a.counted(got.read)
+	c.compare(r, &got)
 	if got.answer != nil {
 		r.checkAnswer(c.set, got.answer)
 	}
 	return nil
+}
+
+// compare compares a resource with what is stated of it.
+func (c *contentCheck) compare(r *resource, got *actual) {
+	differs := func(stated resourcesync.Metadata) string {
+		if got.length < 0 {
+			stated.HasLength = false
+		}
+		return mismatch(stated, got.length, got.sums)
+	}
+	what := differs(r.md)
+	if what == "" || r.was != nil && differs(*r.was) == "" {
+		return
+	}
+	if c.mayHaveChanged(got.modified) {
+		r.doc.report(resourceChanged, r.at, r.uri, "%s: %s; it was modified since the list was made", clip(r.uri), what)
+		return
+	}
+	r.doc.report(resourceDigest, r.at, r.uri, "%s: %s", clip(r.uri), what)
+}
+
+// mayHaveChanged reports whether a resource that was modified at some time may be
+// another one than a Resource List says, without anything being wrong: a list that
+// no open Change List follows says only what was.
+func (c *contentCheck) mayHaveChanged(modified time.Time) bool {
+	return !c.followed && (modified.IsZero() || modified.After(c.at))
 }
 
 // missing remembers a resource that could not be had.
@@ -241,27 +303,31 @@ func (c *contentCheck) missing(r *resource, err error) {
 
 // report reports the resources that were missing. If none of them is in the
 // publication's own directory, they are elsewhere, and nobody said where.
-func (c *contentCheck) report(snap *snapshotOf) {
+func (c *contentCheck) report() {
 	a := c.a
 	if c.found == 0 && len(c.absent) > 0 && !a.place.isTold() {
 		first := c.absent[0]
 		a.unread.Add(int64(len(c.absent) + c.more))
-		elsewhere(snap.doc, len(c.absent)+c.more, first.uri)
+		elsewhere(c.about, len(c.absent)+c.more, first.uri)
 		c.absent, c.more = nil, 0
 	}
 	if c.nowhere.n > 0 {
 		a.unread.Add(int64(c.nowhere.n))
-		elsewhere(snap.doc, c.nowhere.n, c.first.uri)
+		elsewhere(c.about, c.nowhere.n, c.first.uri)
 	}
 	slices.SortStableFunc(c.absent, func(x, y lost) int { return strings.Compare(x.uri, y.uri) })
+	rule := resourceMissing
+	if c.mayHaveChanged(time.Time{}) {
+		rule = resourceChanged
+	}
 	for _, l := range c.absent {
-		l.doc.report(resourceMissing, l.at, l.uri, "%s: %s", clip(l.uri), l.why)
+		l.doc.report(rule, l.at, l.uri, "%s: %s", clip(l.uri), l.why)
 	}
 	for range c.more {
-		a.findings.count(resourceMissing)
+		a.findings.count(rule)
 	}
 }
 
 func elsewhere(d *document, n int, uri string) {
-	d.report(resourceElsewhere, spot{}, uri, "the content of %d resources, such as %s, was not compared: it is not known where they lie", n, clip(uri))
+	d.report(resourceElsewhere, spot{}, uri, "resources whose content was not compared, since it is not known where they lie: %d, such as %s", n, clip(uri))
 }

@@ -35,7 +35,7 @@ func (w *web) start(ctx context.Context) (start, error) {
 		}
 		links = linksToLists(f, given)
 	}
-	candidates := append([]string{w.below(wellKnownPath)}, links...)
+	candidates := append([]string{w.below(wellKnownPath)}, links[:min(len(links), 10)]...)
 	candidates = append(candidates, w.atHost("/"+wellKnownPath))
 	for _, uri := range candidates {
 		if w.isDocument(ctx, uri) {
@@ -82,7 +82,11 @@ func (w *web) isDocument(ctx context.Context, uri string) bool {
 		return false
 	}
 	defer f.Close()
-	return isSitemap(f)
+	if !isSitemap(f) {
+		w.forget(uri) // since it may be large
+		return false
+	}
+	return true
 }
 
 // isSitemap reports whether a file looks like a document of the standard.

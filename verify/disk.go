@@ -33,6 +33,10 @@ type mapping struct {
 	root   *os.Root
 }
 
+// mostLooked is how many URIs are looked at to find out what belongs to the
+// directory, and how many folders deep.
+const mostLooked = 50
+
 // wellKnownPath is where a Source Description is. See Z39.99-2017 §6.3.2.
 const wellKnownPath = ".well-known/resourcesync"
 
@@ -50,7 +54,7 @@ func newDisk(where string, o *Options) (*disk, error) {
 		return nil, err
 	}
 	for _, m := range o.Resources {
-		root, err := os.OpenRoot(m.Dir)
+		root, err := openDir(m.Dir)
 		if err != nil {
 			d.close()
 			return nil, fmt.Errorf("the resources of %s: %w", m.Prefix, err)
@@ -78,8 +82,15 @@ func (d *disk) start(context.Context) (start, error) {
 		return start{d.prefix + (&url.URL{Path: d.alone}).EscapedPath(), true}, nil
 	}
 	names := []string{wellKnownPath, "capabilitylist.xml"}
-	folders, _ := fs.Glob(d.root.FS(), "*/capabilitylist.xml")
-	names = append(names, folders...)
+	entries, err := fs.ReadDir(d.root.FS(), ".")
+	if err != nil {
+		return start{}, err
+	}
+	for _, e := range entries {
+		if e.IsDir() { // a pipe would not answer
+			names = append(names, e.Name()+"/capabilitylist.xml")
+		}
+	}
 	for _, name := range names {
 		if _, err := d.root.Stat(name); err == nil {
 			if d.prefix, err = d.findPrefix(name); err != nil {
@@ -93,14 +104,16 @@ func (d *disk) start(context.Context) (start, error) {
 
 // findPrefix finds the URI of the directory by looking which of the documents that
 // a document names are in it.
+//
+// A few URIs, and a few levels of folders, are enough.
 func (d *disk) findPrefix(name string) (string, error) {
-	f, err := d.root.Open(name)
+	f, err := openRegular(d.root, name)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", name, err)
 	}
 	defer f.Close()
 	var uris []string
-	decoder := resourcesync.NewDecoder(f, resourcesync.Limits{Entries: 1000})
+	decoder := resourcesync.NewDecoder(f, resourcesync.Limits{Entries: mostLooked})
 	if doc, err := decoder.Document(); err == nil {
 		for e, err := decoder.Next(); err == nil; e, err = decoder.Next() {
 			uris = append(uris, e.Loc)
@@ -129,7 +142,11 @@ func (d *disk) prefixOf(uri string) string {
 		return ""
 	}
 	base := u.Scheme + "://" + u.Host
-	for rest := u.EscapedPath(); rest != ""; {
+	rest := u.EscapedPath()
+	for range mostLooked {
+		if rest == "" {
+			break
+		}
 		name, ok := pathOf(strings.TrimPrefix(rest, "/"))
 		if ok {
 			if info, err := d.root.Stat(name); err == nil && info.Mode().IsRegular() {
@@ -177,15 +194,22 @@ func isLocal(s string) bool {
 }
 
 func (d *disk) open(_ context.Context, uri string, _ int64) (*file, error) {
-	end, ok := strings.CutPrefix(uri, d.prefix)
-	if !ok {
+	root, end := d.root, ""
+	ok := false
+	for _, m := range append([]mapping{{d.prefix, d.root}}, d.mapping...) {
+		if end, ok = strings.CutPrefix(uri, m.prefix); ok {
+			root = m.root
+			break
+		}
+	}
+	if !ok || strings.Contains(uri, "?") {
 		return nil, errElsewhere
 	}
 	name, ok := pathOf(end)
 	if !ok {
 		return nil, errNotThere
 	}
-	return openRegular(d.root, name)
+	return openRegular(root, name)
 }
 
 func (d *disk) again(uri string) (*os.File, error) {
@@ -206,7 +230,7 @@ func openRegular(root *os.Root, name string) (*file, error) {
 	}
 	var f *os.File
 	if err == nil {
-		f, err = root.Open(name)
+		f, err = root.OpenFile(name, os.O_RDONLY|openFlags, 0)
 	}
 	if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
 		return nil, errNotThere
@@ -215,6 +239,18 @@ func openRegular(root *os.Root, name string) (*file, error) {
 		return nil, err
 	}
 	return &file{File: f, size: info.Size(), path: name}, nil
+}
+
+// openDir opens a directory, and nothing else.
+func openDir(name string) (*os.Root, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory", name)
+	}
+	return os.OpenRoot(name)
 }
 
 // isNotDir reports whether an error says that a part of a path is a file.

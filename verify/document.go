@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,7 @@ type document struct {
 	size       int64
 	digests    map[string]string // those that somebody asked for, by algorithm
 	id         uint32            // in the ledger
+	final      string            // where a server has it, if it redirected
 	unrecorded bool              // what it says is not taken into the ledger
 	older      bool              // it is part of an older copy, in which nothing is judged
 	// opener opens it, if it is in a package, and alsoEntry is given its entries.
@@ -51,9 +53,10 @@ type found struct {
 
 // child is an entry that names a document or a package.
 type child struct {
-	uri   string
-	md    metadata
-	links []link
+	uri          string
+	md           metadata
+	links        []link
+	lastModified time.Time
 	spot
 }
 
@@ -93,6 +96,9 @@ func (d *document) load(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if isOurs(err) {
+			return err
+		}
 		d.cannotOpen(err)
 		return nil
 	}
@@ -104,6 +110,7 @@ func (d *document) load(ctx context.Context) error {
 		d.state.host = ""
 	}
 	if f.answer != nil {
+		d.final = f.answer.final
 		d.checkAnswer(f.answer)
 	}
 	if d.size == 0 && d.found.capability == notificationCapability {
@@ -113,7 +120,7 @@ func (d *document) load(ctx context.Context) error {
 		return err
 	}
 	if d.read {
-		d.checkLinks()
+		d.checkLinks(ctx)
 		if f.answer != nil {
 			d.checkCaching(f.answer)
 		}
@@ -124,6 +131,11 @@ func (d *document) load(ctx context.Context) error {
 // cannotOpen reports why a document could not be opened.
 func (d *document) cannotOpen(err error) {
 	r := documentMissing
+	_, onDisk := d.a.place.(*disk)
+	if errors.Is(err, errElsewhere) || onDisk && d.found.capability == notificationCapability {
+		d.blame(documentElsewhere, d.uri, "%s: %v", clip(d.uri), err)
+		return
+	}
 	if d.found.capability == resourcesync.ResourceDumpManifest || d.found.capability == resourcesync.ChangeDumpManifest {
 		r = contentsMissing
 	}
@@ -198,7 +210,7 @@ func (d *document) entry(e *entry) error {
 		if !e.plain && e.locSpot != (spot{}) {
 			at = e.locSpot
 		}
-		d.children = append(d.children, child{e.loc, e.md, slices.Clone(e.links), at})
+		d.children = append(d.children, child{e.loc, e.md, slices.Clone(e.links), e.lastModified, at})
 	}
 	return nil
 }
@@ -273,6 +285,9 @@ func (d *document) compareStated(f *found) {
 	}
 	if f.by.capability != resourcesync.CapabilityList && f.by.capability != resourcesync.Description {
 		d.compareTimes(f, stated)
+	} else if own := latest(d.head.md.At, d.state.last); !f.child.lastModified.IsZero() && f.child.lastModified.Before(own) && !d.head.md.coarse {
+		f.blame(d, lastmodStale, d.uri, "lastmod of %s is %s, but it speaks of %s", clip(d.uri),
+			resourcesync.FormatDateTime(f.child.lastModified), resourcesync.FormatDateTime(own))
 	}
 }
 
@@ -294,12 +309,16 @@ func (d *document) compareTimes(f *found, stated *metadata) {
 		{"at", attrAt, stated.At, own.At}, {"completed", attrCompleted, stated.Completed, own.Completed},
 		{"from", attrFrom, stated.From, own.From}, {"until", attrUntil, stated.Until, own.Until},
 	} {
-		if !t.stated.IsZero() && !t.own.IsZero() && !t.stated.Equal(t.own) {
+		if !t.stated.IsZero() && !t.own.IsZero() && !t.stated.Equal(t.own) && !stated.coarse && !own.coarse {
 			f.blame(d, rule, resourcesync.FormatDateTime(t.stated), "%s is %s here, and %s in %s", t.name,
 				resourcesync.FormatDateTime(t.stated), resourcesync.FormatDateTime(t.own), clip(d.uri))
 		}
 	}
-	if f.index == nil || d.form.span != interval || !stated.there {
+	if whole := f.by.head.md.Completed; f.index != nil && own.Completed.After(whole) && !whole.IsZero() && !own.coarse && !f.archived {
+		f.blame(d, timeAgree, d.uri, "%s was completed at %s, after all of the Index, which was at %s", clip(d.uri),
+			resourcesync.FormatDateTime(own.Completed), resourcesync.FormatDateTime(whole))
+	}
+	if f.index == nil || d.form.span != interval {
 		return
 	}
 	switch closed := own.has&attrUntil != 0; {
@@ -311,14 +330,14 @@ func (d *document) compareTimes(f *found, stated *metadata) {
 }
 
 // checkLinks looks at the links that connect documents.
-func (d *document) checkLinks() {
+func (d *document) checkLinks(ctx context.Context) {
 	if d.a.alone {
 		if d.capability != resourcesync.Description && d.head.link(resourcesync.RelUp) == nil && d.capability != notificationCapability {
 			d.report(linkUpMissing, d.head.root, "", "there is no link with rel=\"up\"")
 		}
 		return
 	}
-	d.checkUp()
+	d.checkUp(ctx)
 	d.checkIndexLink()
 	if l := d.head.link(resourcesync.RelArchives); l != nil && d.found.list != nil && !d.form.manifest {
 		target := d.found.list.entryOf(d.capability.Archive())
@@ -345,7 +364,7 @@ func (d *document) names(uri string) bool {
 }
 
 // checkUp compares the up link with the document above.
-func (d *document) checkUp() {
+func (d *document) checkUp(ctx context.Context) {
 	if d.capability == resourcesync.Description || d.form == (form{}) {
 		return
 	}
@@ -360,13 +379,53 @@ func (d *document) checkUp() {
 	if d.capability == resourcesync.CapabilityList {
 		above = d.found.by
 	}
-	if above == nil || sameURI(l.Href, above.uri) || d.capability == notificationCapability {
+	if above == nil || d.capability == notificationCapability {
 		return
 	}
-	if above.found.index != nil && sameURI(l.Href, above.found.index.uri) { // a Source Description Index
-		return
+	for i := range d.head.links {
+		if up := &d.head.links[i]; strings.EqualFold(up.Rel, resourcesync.RelUp) && (above.isAt(up.Href) || d.a.isList(up.Href) && d.capability != resourcesync.CapabilityList || d.isListedBy(ctx, up.Href)) {
+			return
+		}
 	}
 	d.report(linkUpTarget, l.spot, l.Href, "the up link leads to %s, not to %s", clip(l.Href), above.uri)
+}
+
+// isAt reports whether a URI leads to the document, or to the Index in which it
+// stands.
+func (d *document) isAt(uri string) bool {
+	return sameURI(uri, d.uri) || d.final != "" && sameURI(uri, d.final) || d.found.index != nil && sameURI(uri, d.found.index.uri)
+}
+
+// isListedBy reports whether a URI leads to another document that lists this one:
+// a Source Description may have copies.
+func (d *document) isListedBy(ctx context.Context, uri string) bool {
+	if !isURI(uri) {
+		return false
+	}
+	f, err := d.a.place.open(ctx, uri, d.a.o.Limits.DocumentBytes+1)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	decoder := resourcesync.NewDecoder(f, resourcesync.Limits{})
+	above, err := decoder.Document()
+	if err != nil || above.Metadata.Capability != d.above() {
+		return false
+	}
+	for e, err := decoder.Next(); err == nil; e, err = decoder.Next() {
+		if sameURI(e.Loc, d.uri) {
+			return true
+		}
+	}
+	return false
+}
+
+// above returns the capability of the document above.
+func (d *document) above() resourcesync.Capability {
+	if d.capability == resourcesync.CapabilityList {
+		return resourcesync.Description
+	}
+	return resourcesync.CapabilityList
 }
 
 // checkIndexLink compares the index link with the Index. A document that is
@@ -392,29 +451,32 @@ func (d *document) checkIndexLink() {
 		}
 	}
 	if in == nil {
-		d.report(linkIndexTarget, l.spot, l.Href, "the index link leads to %s, but this document stands in no Index", clip(l.Href))
-		return
+		return // the Index is looked at when the walk comes to it
 	}
 	d.report(linkIndexTarget, l.spot, l.Href, "the index link leads to %s, not to %s", clip(l.Href), in.uri)
 }
 
-// sameURI reports whether two URIs are the same, but for the case of scheme and
-// host.
+// sameURI reports whether two URIs are the same once they are written in the same
+// way. See RFC 3986 §6.2.
 func sameURI(x, y string) bool {
-	if x == y {
-		return true
-	}
-	return normalURI(x) == normalURI(y)
+	return x == y || normalURI(x) == normalURI(y)
 }
 
+// normalURI returns a URI without what makes no difference: the case of scheme and
+// host, the port that goes without saying, dot segments, and escapes of what needs
+// none.
 func normalURI(s string) string {
-	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok {
+	u, err := url.Parse(s)
+	if err != nil || u.Opaque != "" {
 		return s
 	}
-	host := rest
-	if i := strings.IndexByte(rest, '/'); i >= 0 {
-		host = rest[:i]
+	u = u.ResolveReference(&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery, ForceQuery: u.ForceQuery})
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	port := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
+	u.Host = strings.TrimSuffix(strings.TrimSuffix(u.Host, port), ":")
+	if u.Path == "" {
+		u.Path = "/"
 	}
-	return strings.ToLower(scheme) + "://" + strings.ToLower(host) + rest[len(host):]
+	u.RawPath = "" // so that it is escaped anew
+	return u.String()
 }

@@ -32,7 +32,7 @@ func (d *document) checkEntry(e *entry) {
 		e.md.Hash = usable(e.md.Hash)
 	}
 	for i := range e.links {
-		d.checkLink(&e.links[i], e.atLink(i))
+		d.checkLink(&e.links[i], func() spot { return e.atLink(i) })
 	}
 	if d.form.leaf && !d.head.index {
 		d.checkRelations(e)
@@ -93,13 +93,21 @@ func (d *document) checkLoc(e *entry) {
 // checkNaming looks at an entry that names a document or a package.
 func (d *document) checkNaming(e *entry) {
 	d.checkTimes(&e.md, d.form.entrySpan, false)
+	if c := e.md.Capability; d.head.index && c != "" && c != d.capability {
+		d.report(capabilityEntry, e.atMetadata(), string(c), "the entry has the capability %q, the Index %s", clip(string(c)), d.capability)
+	}
 	switch d.capability {
 	case resourcesync.Description:
+		if !d.head.index && findLink(e.links, resourcesync.RelDescribedBy) == nil {
+			d.report(linkDescribedBy, e.atLoc(), e.loc, "there is no link with rel=\"describedby\" to a description of the set of resources")
+		}
 		if !d.head.index && e.md.there && e.md.Capability != resourcesync.CapabilityList {
 			d.report(capabilityEntry, e.atMetadata(), string(e.md.Capability), "the entry has the capability %q, not capabilitylist", clip(string(e.md.Capability)))
 		}
 	case resourcesync.CapabilityList:
-		d.checkCapabilityEntry(e)
+		if !d.head.index {
+			d.checkCapabilityEntry(e)
+		}
 	case notificationCapability:
 		d.checkNotificationEntry(e)
 	case resourcesync.ChangeDump:
@@ -159,6 +167,9 @@ func (d *document) checkNotificationEntry(e *entry) {
 	default:
 		ok = false
 	}
+	if named := d.a.knownIn(e.loc); named && findLink(e.links, resourcesync.RelIndex) == nil {
+		d.report(notificationEntry, e.atMetadata(), e.loc, "%s stands in an Index, to which the entry has no link", clip(e.loc))
+	}
 	if !ok {
 		d.report(notificationEntry, e.atMetadata(), string(md.Change), "%q of capability %q is not a change that is defined", clip(string(md.Change)), clip(string(md.Capability)))
 	}
@@ -183,7 +194,12 @@ func (d *document) checkChange(e *entry) {
 		}
 		return
 	}
-	d.state.dated = true
+	if t.After(d.a.o.Now) {
+		d.checkFuture("datetime", t, e.atMetadata())
+	}
+	if e.md.coarse || d.head.md.coarse {
+		return
+	}
 	e.odd = !d.checkChronology(e, t) || e.odd
 }
 
@@ -214,6 +230,8 @@ func (d *document) checkPath(e *entry) {
 	case deleted:
 	case e.md.has&attrPath == 0:
 		d.report(pathMissing, e.atMetadata(), "", "the entry has no path")
+	case e.md.has&attrType == 0 && strings.HasPrefix(e.md.Path, "/"):
+		d.report(manifestType, e.atMetadata(), e.md.Path, "the type of the bitstream is not said")
 	case !strings.HasPrefix(e.md.Path, "/"):
 		d.report(pathForm, e.atMetadata(), e.md.Path, "path is %q, which does not begin with a slash", clip(e.md.Path))
 	}
@@ -224,20 +242,20 @@ func (d *document) checkRelations(e *entry) {
 	var mementos, originals int
 	for i := range e.links {
 		l := &e.links[i]
-		switch l.Rel {
+		switch strings.ToLower(l.Rel) {
 		case relPatch:
 			d.checkPatch(e, i)
 		case "timegate":
-			if l.has&(attrHash|attrLength|attrModified|attrPath|attrType) != 0 {
-				d.report(linkTimegate, e.atLink(i), l.Href, "the link to a TimeGate has attributes that describe content")
+			if l.has&^(attrRel|attrHref) != 0 {
+				d.report(linkTimegate, e.atLink(i), l.Href, "the link to a TimeGate has other attributes than rel and href")
 			}
 		case "alternate":
 			if l.has&attrType == 0 {
 				d.report(linkAlternate, e.atLink(i), l.Href, "the alternate representation has no type")
 			}
 		case "duplicate":
-			if l.has&attrHash != 0 && l.Hash == e.md.Hash || l.HasLength && e.md.HasLength && l.Length == e.md.Length {
-				d.report(linkDuplicate, e.atLink(i), l.Href, "the link repeats what holds for the resource itself")
+			if l.has&e.md.has&(attrHash|attrLength|attrType) != 0 {
+				d.report(linkDuplicate, e.atLink(i), l.Href, "the link says again, or otherwise, what holds for the resource itself")
 			}
 		case "memento":
 			if mementos++; mementos == 2 {

@@ -16,7 +16,7 @@ var verdicts = map[string][]string{
 	"core-1.1-example-2.xml": {"link-up-missing"},
 	"core-1.1-example-3.xml": {"link-up-missing"},
 	"core-1.1-example-4.xml": {"link-up-missing"},
-	"core-1.1-example-5.xml": {"link-up-missing"},
+	"core-1.1-example-5.xml": {"link-up-missing", "manifest-type"},
 	"core-1.1-example-8.xml": {"link-up-missing"},
 	// Changes without datetime, which is allowed and unhelpful. It is the point of
 	// the first of these.

@@ -49,20 +49,20 @@ const (
 // forms are all that are defined. See Z39.99-2017 §8 to §13 and Appendix A,
 // Archives 0.9.1 §3 and Framework Notification 1.0 §3.
 var forms = map[resourcesync.Capability]form{
-	resourcesync.Description:    {entry: attrCapability | representation, index: representation, indexed: true},
-	resourcesync.CapabilityList: {entry: attrCapability | representation, index: representation},
+	resourcesync.Description:    {entry: attrCapability | representation, index: attrCapability | representation, indexed: true},
+	resourcesync.CapabilityList: {entry: attrCapability | representation, index: attrCapability | representation},
 	resourcesync.ResourceList: {
-		span: snapshot, entrySpan: snapshot, entry: representation, index: snapshotTimes | representation, indexed: true, leaf: true,
+		span: snapshot, entrySpan: snapshot, entry: representation, index: attrCapability | snapshotTimes | representation, indexed: true, leaf: true,
 	},
 	resourcesync.ResourceDump: {
-		span: snapshot, entrySpan: snapshot, entry: snapshotTimes | representation, index: snapshotTimes | representation, indexed: true,
+		span: snapshot, entrySpan: snapshot, entry: snapshotTimes | representation, index: attrCapability | snapshotTimes | representation, indexed: true,
 	},
 	resourcesync.ChangeList: {
-		span: interval, entrySpan: interval, entry: attrChange | attrDateTime | representation, index: intervalTimes | representation,
+		span: interval, entrySpan: interval, entry: attrChange | attrDateTime | representation, index: attrCapability | intervalTimes | representation,
 		indexed: true, leaf: true, changes: true,
 	},
 	resourcesync.ChangeDump: {
-		span: interval, entrySpan: interval, entry: intervalTimes | representation, index: intervalTimes | representation, indexed: true,
+		span: interval, entrySpan: interval, entry: intervalTimes | representation, index: attrCapability | intervalTimes | representation, indexed: true,
 	},
 	resourcesync.ResourceDumpManifest: {span: snapshot, entry: attrPath | representation, leaf: true, manifest: true},
 	resourcesync.ChangeDumpManifest: {
@@ -78,7 +78,7 @@ var forms = map[resourcesync.Capability]form{
 }
 
 func archiveForm(s span, times attrs) form {
-	return form{entrySpan: s, entry: times | attrCapability | representation, index: times | representation, indexed: true}
+	return form{entrySpan: s, entry: times | attrCapability | representation, index: attrCapability | times | representation, indexed: true}
 }
 
 // archived returns the capability of the documents that an archive names, or

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"strings"
+	"time"
 
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
@@ -12,7 +13,9 @@ func (d *document) checkHead() {
 	h := &d.head
 	d.checkCapability()
 	f := d.form
-	if h.index && !f.indexed {
+	if h.index && d.capability == resourcesync.CapabilityList && !d.other {
+		d.report(capabilityIndex, h.root, "sitemapindex", "the Capability List is a sitemapindex")
+	} else if h.index && !f.indexed {
 		if !d.other {
 			d.report(rootElement, h.root, "sitemapindex", "a %s cannot be a sitemapindex", titleOf(d.capability, false))
 		}
@@ -21,7 +24,7 @@ func (d *document) checkHead() {
 	d.checkTimes(&h.md, f.span, h.md.there)
 	d.checkMetadata(&h.md, h.md.spot, timesOf(f.span)|attrCapability)
 	for i := range h.links {
-		d.checkLink(&h.links[i], h.links[i].spot)
+		d.checkLink(&h.links[i], func() spot { return h.links[i].spot })
 	}
 	if d.capability == resourcesync.Description || d.capability == resourcesync.CapabilityList {
 		if !h.index && h.link(resourcesync.RelDescribedBy) == nil {
@@ -90,11 +93,27 @@ func (d *document) checkTimes(m *metadata, s span, required bool) {
 	if required && s == interval && m.has&attrFrom == 0 && d.capability != notificationCapability {
 		d.report(timeRequired, at, "", "there is no from: since when all changes are listed is not said")
 	}
+	for _, t := range []struct {
+		name string
+		time time.Time
+	}{{"at", m.At}, {"completed", m.Completed}, {"from", m.From}, {"until", m.Until}} {
+		d.checkFuture(t.name, t.time, at)
+	}
+	if m.coarse {
+		return
+	}
 	if !m.At.IsZero() && !m.Completed.IsZero() && m.Completed.Before(m.At) {
 		d.report(timeOrder, at, resourcesync.FormatDateTime(m.Completed), "completed is before at, which is %s", resourcesync.FormatDateTime(m.At))
 	}
 	if !m.From.IsZero() && !m.Until.IsZero() && m.Until.Before(m.From) {
 		d.report(timeOrder, at, resourcesync.FormatDateTime(m.Until), "until is before from, which is %s", resourcesync.FormatDateTime(m.From))
+	}
+}
+
+// checkFuture looks whether a time is yet to come, by more than clocks differ.
+func (d *document) checkFuture(name string, t time.Time, at spot) {
+	if t.After(d.a.o.Now.Add(24 * time.Hour)) {
+		d.report(timeFuture, at, resourcesync.FormatDateTime(t), "%s is %s, which is yet to come", name, resourcesync.FormatDateTime(t))
 	}
 }
 
@@ -149,24 +168,26 @@ func (d *document) checkHash(hash resourcesync.Hash, at spot) {
 }
 
 // checkLink looks at one link by itself.
-func (d *document) checkLink(l *link, at spot) {
+func (d *document) checkLink(l *link, at func() spot) {
 	switch {
 	case l.has&attrHref == 0:
-		d.report(linkHref, at, "", "the link has no href")
+		d.report(linkHref, at(), "", "the link has no href")
 	case !isURI(l.Href):
-		d.report(linkHref, at, l.Href, "href is %q, not an absolute URI", clip(l.Href))
+		d.report(linkHref, at(), l.Href, "href is %q, not an absolute URI", clip(l.Href))
 	}
 	switch {
 	case l.has&attrRel == 0:
-		d.report(linkRel, at, "", "the link has no rel")
+		d.report(linkRel, at(), "", "the link has no rel")
 	case !isRelation(l.Rel):
-		d.report(linkRel, at, l.Rel, "rel is %q, neither registered nor a URI", clip(l.Rel))
+		d.report(linkRel, at(), l.Rel, "rel is %q, neither registered nor a URI", clip(l.Rel))
 	}
 	if l.Pri < 0 || l.Pri > 999_999 {
-		d.report(priRange, at, "", "pri is %d, not a number from 1 to 999,999", l.Pri)
+		d.report(priRange, at(), "", "pri is %d, not a number from 1 to 999,999", l.Pri)
 	}
 	if l.has&attrPath != 0 && d.form != (form{}) && !d.form.manifest {
-		d.report(attributePlace, at, "path", "path has no meaning here")
+		d.report(attributePlace, at(), "path", "path has no meaning here")
 	}
-	d.checkRepresentation(l.has, l.Hash, l.Type, at)
+	if l.has&(attrHash|attrType) != 0 {
+		d.checkRepresentation(l.has, l.Hash, l.Type, at())
+	}
 }

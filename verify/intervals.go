@@ -32,14 +32,52 @@ func (d *document) checkAlone() {
 	}
 }
 
+// checkDumps looks at the intervals of Change Dumps, once the manifests in their
+// packages have been read, which may be what says them.
+func (s *set) checkDumps() {
+	for _, dump := range s.dumps {
+		d := dump.doc
+		if d.capability != resourcesync.ChangeDump {
+			continue
+		}
+		if d.head.index {
+			checkStretches(d.stretches(), orderLists)
+			d.checkCover(ownStretches(dump.parts))
+		}
+		for _, part := range dump.parts {
+			stretches := part.stretches()
+			for i := range stretches {
+				if p := s.byURI[stretches[i].uri]; p != nil && p.manifest != nil && p.manifest.read {
+					stretches[i].complete(&p.manifest.head.md)
+				}
+			}
+			checkStretches(stretches, orderPackages)
+			part.checkCover(stretches)
+		}
+	}
+}
+
+// complete takes from a manifest what the dump does not say of a package.
+func (s *stretch) complete(md *metadata) {
+	if s.from.IsZero() {
+		s.from = md.From
+	}
+	if s.until.IsZero() {
+		s.until = md.Until
+	}
+}
+
 // stretches returns what a document says of the times of what it names.
 func (d *document) stretches() []stretch {
 	var all []stretch
 	for i := range d.children {
 		c := &d.children[i]
 		from, until := c.md.From, c.md.Until
+		if c.md.coarse {
+			from, until = time.Time{}, time.Time{}
+		}
 		// What the entry does not say, the document itself does.
-		if named := d.a.docs[c.uri]; named != nil && named.read && !named.other {
+		if named := d.a.known(c.uri); named != nil && named.read && !named.other {
 			if from.IsZero() {
 				from = named.head.md.From
 			}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"strings"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -54,6 +55,9 @@ type metadata struct {
 	resourcesync.Metadata
 	there bool  // there is such an element
 	has   attrs // what is there, in the right form or not
+	// coarse is true if one of the times does not say the second, so that nothing
+	// follows from comparing it.
+	coarse bool
 	spot
 }
 
@@ -77,7 +81,7 @@ func (h *head) link(rel string) *link { return findLink(h.links, rel) }
 
 func findLink(links []link, rel string) *link {
 	for i := range links {
-		if links[i].Rel == rel {
+		if strings.EqualFold(links[i].Rel, rel) {
 			return &links[i]
 		}
 	}

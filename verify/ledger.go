@@ -3,6 +3,7 @@ package verify
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"hash/maphash"
@@ -22,11 +23,13 @@ import (
 // temporary files when there are too many. Where a URI is wanted for a message, it is
 // read again from its document.
 type ledger struct {
-	seeds [2]maphash.Seed
-	most  int // records in memory
+	seeds    [2]maphash.Seed
+	most     int // records in memory
+	mostEver int // records in all
 
 	mu    sync.Mutex
-	n     int
+	n     int // in memory
+	total int
 	piles [pileCount]pile
 	dir   string // of the files, or empty
 }
@@ -67,13 +70,13 @@ const (
 	untimed = iota
 	odd     // something is wrong with the change
 	byDateTime
-	byLastModified // which counts in documents of the standard's first version
 )
 
-func newLedger(memory int64) *ledger {
+func newLedger(memory int64, most int) *ledger {
 	return &ledger{
-		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		most:  int(max(memory/recordSize, 16)),
+		seeds:    [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		most:     int(max(memory/recordSize, 16)),
+		mostEver: most,
 	}
 }
 
@@ -104,10 +107,8 @@ func (l *ledger) newRecord(d *document, e *entry) record {
 	switch {
 	case e.odd:
 		r.timed = odd
-	case !e.md.DateTime.IsZero():
+	case !e.md.DateTime.IsZero() && !e.md.coarse:
 		r.time, r.timed = e.md.DateTime.UnixMicro(), byDateTime
-	case !e.lastModified.IsZero():
-		r.time, r.timed = e.lastModified.UnixMicro(), byLastModified
 	}
 	return r
 }
@@ -152,6 +153,12 @@ func (l *ledger) entry(d *document, e *entry) error {
 	r := l.newRecord(d, e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.total++; l.total > l.mostEver {
+		if l.total == l.mostEver+1 {
+			d.report(auditLimit, e.spot, "", "there are more than %d entries; the others were not compared with each other", l.mostEver)
+		}
+		return nil
+	}
 	p := &l.piles[r.key[0]%pileCount]
 	p.records = append(p.records, r)
 	if l.n++; l.n >= l.most {
@@ -215,31 +222,64 @@ func (r *record) decode(b *[recordSize]byte) {
 	}
 }
 
-// all returns the records of a pile, in the order of their URIs, documents and
-// entries.
-func (p *pile) all() ([]record, error) {
+// mostAtOnce is how many records of a pile are looked at together. A pile that has
+// more is read several times, each time for some of its URIs.
+const mostAtOnce = 1 << 19
+
+// mostOfOne is how many records of one URI are looked at: more than anybody has, and
+// few enough to be compared with each other.
+const mostOfOne = 20_000
+
+// length returns how many records a pile has.
+func (p *pile) length() (int, error) {
+	n := len(p.records)
+	if p.file == nil {
+		return n, nil
+	}
+	if err := p.w.Flush(); err != nil {
+		return 0, err
+	}
+	size, err := p.file.Seek(0, io.SeekEnd)
+	return n + int(size/recordSize), err
+}
+
+// some returns the records of some of the URIs of a pile: one part of several. They
+// are in the order of their URIs, documents and entries.
+func (p *pile) some(part, parts uint64) ([]record, error) {
+	var records []record
+	count := map[[2]uint64]int{} // of URIs that come very often
+	add := func(r *record) {
+		if r.key[1]%parts != part {
+			return
+		}
+		if len(records) >= 2*mostAtOnce { // some URI does
+			if count[r.key]++; count[r.key] > mostOfOne {
+				return
+			}
+		}
+		records = append(records, *r)
+	}
+	for i := range p.records {
+		add(&p.records[i])
+	}
 	if p.file != nil {
-		if err := p.readBack(); err != nil {
+		if err := p.readBack(add); err != nil {
 			return nil, err
 		}
 	}
-	slices.SortFunc(p.records, func(x, y record) int {
+	slices.SortFunc(records, func(x, y record) int {
 		return cmp.Or(cmp.Compare(x.key[0], y.key[0]), cmp.Compare(x.key[1], y.key[1]),
 			cmp.Compare(x.doc, y.doc), cmp.Compare(x.entry, y.entry))
 	})
-	return p.records, nil
+	return records, nil
 }
 
-func (p *pile) readBack() error {
-	if err := p.w.Flush(); err != nil {
-		return err
-	}
+func (p *pile) readBack(add func(*record)) error {
 	size, err := p.file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
 	}
 	in := bufio.NewReaderSize(io.NewSectionReader(p.file, 0, size), 256<<10)
-	p.records = slices.Grow(p.records, int(size/recordSize))
 	var b [recordSize]byte
 	for range size / recordSize {
 		if _, err := io.ReadFull(in, b[:]); err != nil {
@@ -247,28 +287,45 @@ func (p *pile) readBack() error {
 		}
 		var r record
 		r.decode(&b)
-		p.records = append(p.records, r)
+		add(&r)
 	}
 	return nil
 }
 
 // groups calls do with the records of each URI.
-func (l *ledger) groups(do func([]record)) error {
+func (l *ledger) groups(ctx context.Context, do func([]record)) error {
 	for i := range l.piles {
 		p := &l.piles[i]
-		records, err := p.all()
+		n, err := p.length()
 		if err != nil {
 			return err
 		}
-		for len(records) > 0 {
-			n := 1
-			for n < len(records) && records[n].key == records[0].key {
-				n++
+		parts := uint64(n/mostAtOnce + 1)
+		for part := range parts {
+			records, err := p.some(part, parts)
+			if err != nil {
+				return err
 			}
-			do(records[:n])
-			records = records[n:]
+			if err := eachGroup(ctx, records, do); err != nil {
+				return err
+			}
 		}
 		p.close()
+	}
+	return nil
+}
+
+func eachGroup(ctx context.Context, records []record, do func([]record)) error {
+	for count := 0; len(records) > 0; count++ {
+		if count%256 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		n := 1
+		for n < len(records) && records[n].key == records[0].key {
+			n++
+		}
+		do(records[:n])
+		records = records[n:]
 	}
 	return nil
 }
@@ -285,7 +342,7 @@ func (l *ledger) reset() {
 	for i := range l.piles {
 		l.piles[i].close()
 	}
-	l.n = 0
+	l.n, l.total = 0, 0
 }
 
 func (l *ledger) close() error {

@@ -1,8 +1,10 @@
 package verify
 
 import (
+	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -115,11 +117,24 @@ func (r *resource) checkAnswer(s *set, a *answer) {
 	if got != "" && want != "" && got != want && !sameType(got, want) {
 		r.doc.report(resourceType, r.at, got, "%s is served as %s, and listed as %s", clip(r.uri), clip(got), clip(want))
 	}
+	if coding := strings.ToLower(a.header.Get("Content-Encoding")); coding != strings.ToLower(r.md.Encoding) {
+		r.doc.report(resourceEncoding, r.at, coding, "%s is served with the content coding %q, and listed with %q", clip(r.uri), clip(coding), clip(r.md.Encoding))
+	}
 	for _, l := range parseLinks(a.header.Values("Link"), r.uri) {
-		if l.rel == "resourcesync" && s.list.read && s.a.docs[l.uri] == nil {
+		if l.rel == "resourcesync" && s.list.read && !s.a.isCapabilityList(l.uri) {
 			r.doc.report(httpLink, r.at, l.uri, "%s: the Link header leads to %s, which is no Capability List of this Source", clip(r.uri), clip(l.uri))
 		}
 	}
+}
+
+// isCapabilityList reports whether a URI is that of a Capability List of the Source.
+func (a *auditor) isCapabilityList(uri string) bool {
+	for _, s := range a.sets {
+		if sameURI(s.list.uri, uri) {
+			return true
+		}
+	}
+	return false
 }
 
 // sameType reports whether two media types are names for the same.
@@ -139,7 +154,7 @@ func sameType(x, y string) bool {
 
 // checkTopic looks at how the topic of notifications was served. See Framework
 // Notification 1.0 §4.1.
-func (s *set) checkTopic(d *document, c *child) {
+func (s *set) checkTopic(ctx context.Context, d *document, c *child) {
 	w, ok := s.a.place.(*web)
 	if !ok {
 		return
@@ -152,15 +167,19 @@ func (s *set) checkTopic(d *document, c *child) {
 	if typ := essence(k.answer.header.Get("Content-Type")); typ != "application/xml" {
 		d.report(topicStatus, spot{}, typ, "the topic is served as %q, not application/xml", clip(typ))
 	}
-	links := map[string]string{}
-	for _, l := range parseLinks(k.answer.header.Values("Link"), d.uri) {
-		links[l.rel] = l.uri
+	if err := w.ask(ctx, http.MethodHead, d.uri, nil, func(*http.Response, *answer) error { return nil }); err != nil && ctx.Err() == nil {
+		d.report(topicStatus, spot{}, d.uri, "HEAD of the topic: %v", err)
 	}
-	if !sameURI(links["self"], d.uri) {
-		d.report(topicLink, spot{}, links["self"], "there is no Link header with rel=\"self\" and the URI of the topic")
+	has := func(rel, uri string) bool {
+		return slices.ContainsFunc(parseLinks(k.answer.header.Values("Link"), d.uri), func(l headerLink) bool {
+			return l.rel == rel && sameURI(l.uri, uri)
+		})
 	}
-	if hub := findLink(c.links, "hub"); hub != nil && !sameURI(links["hub"], hub.Href) {
-		d.report(topicLink, spot{}, links["hub"], "there is no Link header with rel=\"hub\" and the URI of the hub, %s", clip(hub.Href))
+	if !has("self", d.uri) {
+		d.report(topicLink, spot{}, d.uri, "there is no Link header with rel=\"self\" and the URI of the topic")
+	}
+	if hub := findLink(c.links, "hub"); hub != nil && !has("hub", hub.Href) {
+		d.report(topicLink, spot{}, hub.Href, "there is no Link header with rel=\"hub\" and the URI of the hub, %s", clip(hub.Href))
 	}
 }
 
@@ -175,7 +194,7 @@ func parseLinks(values []string, base string) []headerLink {
 		return nil
 	}
 	rest := strings.Join(values, ",")
-	for len(all) < 100 {
+	for range 100 {
 		_, after, ok := strings.Cut(rest, "<")
 		if !ok {
 			break
@@ -190,7 +209,8 @@ func parseLinks(values []string, base string) []headerLink {
 		if err != nil {
 			continue
 		}
-		for _, rel := range relationsOf(parameters) {
+		relations := relationsOf(parameters)
+		for _, rel := range relations[:min(len(relations), 10)] {
 			all = append(all, headerLink{u.String(), rel})
 		}
 	}

@@ -69,7 +69,7 @@ var edits = []edit{
 	{"xml-namespace", chArchive, `<rs:ln rel`, `<ln rel`},
 	{"root-element", part2, "<urlset", "<html>"},
 	{"root-element", allXML, "urlset", "{index}"},
-	{"root-element", capList, "urlset", "{index}"},
+	{"capability-index capability-entry capability-mismatch", capList, "urlset", "{index}"},
 	{"root-element", framework, "urlset", "{index}"},
 	{"content-unknown", part2, "<lastmod>", "<author>me</author><lastmod>"},
 	{"content-unknown", part2, "<lastmod>", "<rs:note>me</rs:note><lastmod>"},
@@ -116,7 +116,7 @@ var edits = []edit{
 	{"time-required", resDump, ` at="2026-01-05T00:00:00Z"`, ""},
 	{"time-required", chDump, ` from="2026-01-03T00:00:00Z"/>`, "/>"},
 	{"time-recommended", changes, `<rs:md from="2026-01-04T00:00:00Z"/>`, ""},
-	{"time-recommended", days12, ` from="2026-01-01T00:00:00Z" until="2026-01-03T00:00:00Z" type`, ` type`},
+	{"time-recommended", days12, ` from="2026-01-01T00:00:00Z" until="2026-01-03T00:00:00Z" length`, ` length`},
 	{"time-attribute", part2, ` at="2026-01-05T00:00:00Z"`, ` at="2026-01-05T00:00:00Z" from="2026-01-05T00:00:00Z"`},
 	{"time-attribute", changes3, ` from="2026-01-04T00:00:00Z"`, ` from="2026-01-04T00:00:00Z" at="2026-01-04T00:00:00Z"`},
 	{"time-attribute", part2, `type="application/json"`, `type="application/json" datetime="2026-01-04T12:00:00Z"`},
@@ -205,6 +205,12 @@ var edits = []edit{
 	{"notification-entry", framework, ` capability="changelist"`, ``},
 
 	// Documents and digests
+	{"authority document-elsewhere", cdArchive, "http://lake.example/fish/days-1-2.xml", "http://cdn.example/fish/days-1-2.xml"},
+	{"authority document-elsewhere", dumpOld, "http://lake.example/fish/old.zip", "http://cdn.example/fish/old.zip"},
+	{"lastmod-stale", capList, `resourcelist.xml</loc>`, `resourcelist.xml</loc><lastmod>2025-12-01T00:00:00Z</lastmod>`},
+	{"time-future", resList, `completed="2026-01-05T00:01:00Z"/>`, `completed="2999-01-05T00:01:00Z"/>`},
+	{"package-stated", days12, ` length="{length fish/day-1.zip}"`, ""},
+	{"manifest-type", day1, ` type="application/json"`, ""},
 	{"document-missing", description, "fish/capabilitylist.xml", "fish/capabilities.xml"},
 	{"document-missing", cdArchive, "fish/days-1-2.xml", "fish/days.xml"},
 	{"document-missing", cdArchive, "http://lake.example/fish/days-1-2.xml", "http://lake.example/../days-1-2.xml"},
@@ -214,7 +220,7 @@ var edits = []edit{
 	{"package-missing", dumpOld, "fish/old.zip", "fish/older.zip"},
 	{"package-digest", dumpOld, "{length fish/old.zip}", "17"},
 	{"package-digest", resDump, "{hash fish/all.zip}", "{hash pike.txt}"},
-	{"package-type", dumpOld, `type="application/zip" `, ""},
+	{"package-stated", dumpOld, `type="application/zip" `, ""},
 	{"package-type", days12, `type="application/zip"`, `type="application/x-tar"`},
 	{"manifest-time", chDump, `until="2026-01-05T00:00:00Z"`, `until="2026-01-04T18:00:00Z"`},
 	{"manifest-path manifest-unlisted", allXML, `path="/resources/pike.txt"`, `path="/resources/pikes.txt"`},
@@ -225,8 +231,9 @@ var edits = []edit{
 
 	// What does not fit together
 	{"replay-state coverage-dump resource-missing", part2, "tench.json", "trench.json"},
-	{"replay-state coverage-dump", listOld, "{hash pike.txt}", "{hash old/carp.html}"},
-	{"coverage-dump", oldXML, "pike.txt</loc>", "perch.txt</loc>"},
+	{"replay-state coverage-dump event-possible", listOld, `loc>http://lake.example/pike.txt`, `loc>http://lake.example/perch.txt`},
+	{"coverage-dump", listOld, "{hash old/bream.txt}", "{hash pike.txt}"},
+	{"coverage-dump event-possible", oldXML, "pike.txt</loc>", "perch.txt</loc>"},
 	{"coverage-changes", day3, `datetime="2026-01-03T13:00:00Z"`, `datetime="2026-01-03T14:00:00Z"`},
 	{"coverage-changes bitstream-digest", day4, "{hash tench.json}", "{hash old/tench.json}"},
 }
@@ -302,7 +309,7 @@ var acts = []struct {
 	do   func(t *testing.T, w *world)
 }{
 	{"limit-entries", func(t *testing.T, w *world) {
-		w.replace(t, framework, "  <url>", strings.Repeat("<url><loc>http://lake.example/fish/changes-3.xml</loc><rs:md change=\"updated\" capability=\"changelist\"/></url>\n", 50_000)+"  <url>")
+		w.replace(t, framework, "  <url>", strings.Repeat("<url><loc>http://lake.example/fish/changes-3.xml</loc><rs:md change=\"updated\" capability=\"changelist\"/><rs:ln rel=\"index\" href=\"http://lake.example/fish/changelist.xml\"/></url>\n", 50_000)+"  <url>")
 	}},
 	{"limit-bytes", func(t *testing.T, w *world) {
 		w.replace(t, framework, "  <url>", strings.Repeat("<!-- "+strings.Repeat("x", 60_000)+" -->\n", 900)+"  <url>")
@@ -385,7 +392,23 @@ var acts = []struct {
 		return nil
 	})},
 	{"document-missing", after(func(dir string) error { return os.Remove(filepath.Join(dir, description)) })},
-	{"document-missing", after(func(dir string) error { return os.Remove(filepath.Join(dir, framework)) })},
+	{"document-elsewhere", after(func(dir string) error { return os.Remove(filepath.Join(dir, framework)) })},
+	{"resource-changed", func(t *testing.T, w *world) { // with a Resource List alone
+		for _, c := range []string{"changelist", "changedump", "changelist-archive", "changedump-archive"} {
+			w.replace(t, capList, `  <url><loc>http://lake.example/fish/`+c+`.xml</loc><rs:md capability="`+c+`"/></url>`+"\n", "")
+		}
+		w.last = append(w.last, func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "pike.txt"), []byte("Pike: waits!\n"), 0o644)
+		})
+	}},
+	{"replay-lag", func(t *testing.T, w *world) { // the open list tells less than the Resource List
+		for file, names := range map[string][]string{changes2: {"bream.txt"}, changes3: {"pike.txt"}, day3: {"bream.txt"}, day4: {"pike.txt"}} {
+			for _, name := range names {
+				w.replace(t, file, entryOf(t, w, file, name), "")
+			}
+		}
+		w.zips[day4ZIP].files = w.zips[day4ZIP].files[:2]
+	}},
 	{"replay-state", func(t *testing.T, w *world) { // an event is missing in both
 		w.replace(t, changes2, entryOf(t, w, changes2, "bream.txt"), "")
 		w.replace(t, day3, entryOf(t, w, day3, "bream.txt"), "")

@@ -2,9 +2,10 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -16,6 +17,9 @@ func (a *auditor) readOlder(ctx context.Context) error {
 	o := *a.o
 	o.Depth, o.Against, o.Resources = Documents, "", nil
 	where := redacted(a.o.Against)
+	if w, ok := a.place.(*web); !ok || !sameHost(w.base.String(), a.o.Against) {
+		o.Header = nil // which is for the publication's own host
+	}
 	p, err := openPlace(ctx, a.o.Against, &o)
 	if err != nil {
 		return fmt.Errorf("the older copy: %w", err)
@@ -39,14 +43,21 @@ func (a *auditor) readOlder(ctx context.Context) error {
 			return fmt.Errorf("the older copy %s: %s cannot be read", where, clip(d.uri))
 		}
 	}
-	a.compareCopies()
+	a.compareCopies(ctx)
 	return nil
 }
 
+func sameHost(x, y string) bool {
+	return isURL(y) && strings.EqualFold(hostOf(normalURI(x)), hostOf(normalURI(y)))
+}
+
 // compareCopies compares what was closed, and where the two begin and end.
-func (a *auditor) compareCopies() {
+func (a *auditor) compareCopies(ctx context.Context) {
 	for _, was := range a.older.all {
-		is := a.docs[was.uri]
+		is := a.known(was.uri)
+		if is == nil && was.capability == resourcesync.ChangeList && !was.head.index && was.head.md.has&attrUntil == 0 {
+			a.checkStillThere(ctx, was)
+		}
 		if is == nil || !is.read || !was.isClosed() || was.digests["sha-256"] == is.digests["sha-256"] {
 			continue
 		}
@@ -58,6 +69,19 @@ func (a *auditor) compareCopies() {
 		} else {
 			s.list.report(olderCopy, spot{}, s.list.uri, "the older copy has no Capability List of this URI")
 		}
+	}
+}
+
+// checkStillThere sees that a list that was open can still be read, since those who
+// follow it do not look anywhere else. See Z39.99-2017 §12.1.
+func (a *auditor) checkStillThere(ctx context.Context, was *document) {
+	f, err := a.place.open(ctx, was.uri, a.o.Limits.DocumentBytes+1)
+	if err == nil {
+		f.Close()
+		return
+	}
+	if len(a.all) > 0 && errors.Is(err, errNotThere) {
+		a.all[0].report(eventLost, spot{}, was.uri, "the Change List %s was open in the older copy, and is not there any more: Destinations that follow it learn nothing", clip(was.uri))
 	}
 }
 
@@ -120,7 +144,7 @@ func (j *judge) prepareOlder() {
 	}
 	j.older = j.a.older.all
 	for len(j.roles) < int(j.a.older.firstID)+len(j.older) {
-		j.roles = append(j.roles, role{})
+		j.roles = append(j.roles, nil)
 	}
 	for _, old := range j.a.older.sets {
 		i := slices.IndexFunc(j.a.sets, func(s *set) bool { return s.list.uri == old.list.uri })
@@ -128,32 +152,22 @@ func (j *judge) prepareOlder() {
 			continue
 		}
 		for n, d := range old.changesInOrder() {
-			r := &j.roles[d.id]
-			r.set, r.older, r.order, r.dated = i+1, true, n, d.state.dated
+			j.add(d, role{set: i, kind: asOlder, order: n})
+			j.cases[i].older = extend(j.cases[i].older, d, true)
+		}
+		for n := range j.cases[i].older {
+			j.cases[i].older[n].sure-- // more may come within the same second
 		}
 	}
 }
 
-// compareOlder reports changes of the older copy that are not told any more,
-// though their time is.
-func (j *judge) compareOlder(c *caseOf, events, older []*record) {
-	for _, e := range older {
-		if !j.isTimed(e) || !c.tells(e.time) {
-			continue
-		}
-		same := slices.IndexFunc(events, func(o *record) bool {
-			return o.time == e.time && o.change == e.change && differs(e, o) == ""
-		})
-		if same < 0 {
-			j.accuse(eventLost, e, "%s: the change that the older copy tells is not told any more")
-		}
+// compareOlder reports changes of the older copy that are not told any more, though
+// their time is, and those that are told only now, though Destinations have passed
+// their time.
+func (j *judge) compareOlder(c *caseOf, events, older []*event) {
+	if len(c.older) == 0 {
+		return
 	}
-}
-
-// tells reports whether all changes of a time are known: it lies within an
-// interval, and not just at its beginning.
-func (c *caseOf) tells(t int64) bool {
-	return slices.ContainsFunc(c.told, func(s segment) bool {
-		return s.from < t && (t <= s.until || s.until == math.MaxInt64)
-	})
+	j.eachIn(eventLost, older, events, c.told, "%s: the change that the older copy tells is not told any more")
+	j.eachIn(eventLate, events, older, c.older, "%s: the change is told only now, behind others that the older copy tells")
 }

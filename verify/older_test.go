@@ -18,6 +18,7 @@ func TestAgainst(t *testing.T) {
 		{"same", "", nil, nil},
 		{"goes on", "", func(w *world) { // one change is new
 			w.replace(t, changes3, entryOf(t, w, changes3, "tench.json"), "")
+			w.replace(t, changes3, entryOf(t, w, changes3, "pike.txt"), "")
 			w.replace(t, resList, `at="2026-01-05T00:00:00Z"`, `at="2026-01-04T06:00:00Z"`)
 		}, nil},
 		{"closed list", "closed-altered", nil, func(w *world) {
@@ -28,7 +29,7 @@ func TestAgainst(t *testing.T) {
 			w.replace(t, changes3, "<lastmod>2026-01-04T12:00:00Z", "<lastmod>2026-01-04T11:00:00Z")
 		}},
 		{"lost change", "event-lost", func(w *world) { w.replace(t, changes3, "  <url>", tench+"  <url>") }, nil},
-		{"other time", "event-lost", func(w *world) {
+		{"other time", "event-late event-lost", func(w *world) {
 			w.replace(t, changes3, "datetime=\"2026-01-04T12", "datetime=\"2026-01-04T13")
 		}, nil},
 		{"begins later", "event-lost", func(w *world) {

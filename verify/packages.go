@@ -74,9 +74,11 @@ func (c *child) contents(l *link) *child {
 // far.
 func (d *document) checkPackageType(c *child, kind string) string {
 	typ := essence(c.md.Type)
+	if typ == "" || !c.md.HasLength {
+		d.report(packageStated, c.spot, c.uri, "%s of the package is not stated", map[bool]string{true: "the type", false: "the length"}[typ == ""])
+	}
 	switch {
 	case typ == "":
-		d.report(packageType, c.spot, c.uri, "the type of the package is not stated")
 		return kind
 	case typ != "application/zip":
 		d.report(packageType, c.spot, typ, "the type of the package is %s, not application/zip", clip(typ))
@@ -106,7 +108,7 @@ func (a *auditor) checkPackages(ctx context.Context) error {
 	var all []*packageOf
 	for _, s := range a.sets {
 		for _, p := range s.packages {
-			if typ := essence(p.md.Type); typ != "" && typ != "application/zip" {
+			if !isZIP(p.md.Type) {
 				continue
 			}
 			if p.manifest == nil {
@@ -137,8 +139,15 @@ func (p *packageOf) check(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if isOurs(err) {
+			return err
+		}
 		if e, ok := errors.AsType[*statusError](err); ok {
 			p.dump.report(httpStatus, p.spot, p.uri, "the package %s: %v", clip(p.uri), e)
+			return nil
+		}
+		if errors.Is(err, errElsewhere) {
+			p.dump.report(documentElsewhere, p.spot, p.uri, "the package %s: %v", clip(p.uri), err)
 			return nil
 		}
 		p.dump.report(packageMissing, p.spot, p.uri, "the package %s: %v", clip(p.uri), err)
@@ -160,12 +169,22 @@ func (p *packageOf) check(ctx context.Context) error {
 	return z.check(ctx)
 }
 
+// isZIP reports whether a type is one by which ZIP files go, or not stated.
+func isZIP(typ string) bool {
+	switch essence(typ) {
+	case "", "application/zip", "application/x-zip-compressed", "application/x-zip":
+		return true
+	}
+	return false
+}
+
 // mostBytes is how much of a package is fetched: enough to see that it is too long.
 func (p *packageOf) mostBytes() int64 {
-	if p.md.HasLength {
+	most := p.dump.a.o.Limits.PackageBytes
+	if p.md.HasLength && p.md.Length < most {
 		return p.md.Length + 1
 	}
-	return p.dump.a.o.Limits.PackageBytes
+	return most
 }
 
 // checkDigest compares length and digests of the package with what is stated.
@@ -214,26 +233,28 @@ type openPackage struct {
 	file     *file
 	files    []*zip.File // in the order in which they stand in the package
 	manifest *zip.File
-	listed   map[string]*bitstream
+	listed   map[string][]*bitstream
 	inflated int64
 	odd      bool // the manifest has entries without a usable path
 }
 
 // bitstream is what the manifest says of a file in the package.
 type bitstream struct {
-	md     resourcesync.Metadata
-	at     spot
-	loc    string
-	patch  bool // it belongs to a link
-	inside bool
+	md  resourcesync.Metadata
+	at  spot
+	loc string
 }
 
 // open reads the directory of a package.
 func (p *packageOf) open(f *file) (*openPackage, error) {
 	limits := p.dump.a.o.Limits
 	n, err := countFiles(f, f.size)
-	if err == nil && n > uint64(limits.PackageFiles) {
-		p.report(auditLimit, f, "", "the package has %d files, more than %d; it was not opened", n, limits.PackageFiles)
+	if err != nil {
+		p.report(packageZip, f, "", "the package cannot be opened: %v", err)
+		return nil, nil
+	}
+	if n > uint64(limits.PackageFiles) {
+		p.report(auditLimit, f, "", "the package has %d files or more, which is more than %d; it was not opened", n, limits.PackageFiles)
 		return nil, nil
 	}
 	z, err := zip.NewReader(f, f.size)
@@ -241,7 +262,7 @@ func (p *packageOf) open(f *file) (*openPackage, error) {
 		p.report(packageZip, f, "", "the package cannot be opened: %v", err)
 		return nil, nil
 	}
-	o := &openPackage{packageOf: p, file: f, files: z.File, listed: map[string]*bitstream{}}
+	o := &openPackage{packageOf: p, file: f, files: z.File, listed: map[string][]*bitstream{}}
 	return o, nil
 }
 
@@ -433,7 +454,7 @@ func (d *document) readFromPackage(ctx context.Context, open func() (io.ReadClos
 		return err
 	}
 	if d.read {
-		d.checkUp()
+		d.checkUp(ctx)
 		d.compareTimes(&d.found, &d.found.child.md)
 	}
 	return nil
@@ -468,18 +489,17 @@ func (b *bothClosed) Close() error { return errors.Join(b.ReadCloser.Close(), b.
 // list takes in what the manifest says of bitstreams.
 func (o *openPackage) list(e *entry) {
 	if path, ok := strings.CutPrefix(e.md.Path, "/"); ok && e.md.Change != resourcesync.Deleted {
-		o.listed[strings.Clone(path)] = &bitstream{md: e.md.Metadata, at: e.spot, loc: e.loc}
+		o.listed[path] = append(o.listed[path], &bitstream{md: e.md.Metadata, at: e.spot, loc: e.loc})
 	} else if e.md.Change != resourcesync.Deleted {
 		o.odd = true
 	}
 	for i := range e.links {
 		if path, ok := strings.CutPrefix(e.links[i].Path, "/"); ok {
 			l := &e.links[i]
-			o.listed[strings.Clone(path)] = &bitstream{
-				md:  resourcesync.Metadata{Hash: l.Hash, Length: l.Length, HasLength: l.HasLength, Path: l.Path},
-				at:  e.spot,
-				loc: l.Href, patch: true,
-			}
+			o.listed[path] = append(o.listed[path], &bitstream{
+				md: resourcesync.Metadata{Hash: l.Hash, Length: l.Length, HasLength: l.HasLength, Path: l.Path},
+				at: e.spot, loc: l.Href,
+			})
 		}
 	}
 }
@@ -505,36 +525,43 @@ func (o *openPackage) checkFile(ctx context.Context, f *zip.File) error {
 	if f == o.manifest || strings.HasSuffix(f.Name, "/") {
 		return nil
 	}
-	b := o.listed[f.Name]
-	if b == nil && o.odd {
+	listed := o.listed[f.Name]
+	if listed == nil && o.odd {
 		return nil // it may be one of these
 	}
-	if b == nil {
+	if listed == nil {
 		o.report(manifestUnlisted, o.file, f.Name, "the file %q is not listed in the manifest", clip(f.Name))
 		return nil
 	}
-	b.inside = true
+	delete(o.listed, f.Name)
 	r, ok := o.openFile(ctx, f)
 	if !ok {
 		return nil
 	}
 	defer r.Close()
-	sums, n, err := digestOf(r, algorithmsOf(b.md.Hash))
+	var names []string
+	for _, b := range listed { // which may be several resources with the same bytes
+		names = append(names, algorithmsOf(b.md.Hash)...)
+	}
+	slices.Sort(names)
+	sums, n, err := digestOf(r, slices.Compact(names))
 	o.dump.a.counted(n)
 	if err != nil {
 		return o.failed(ctx, f, err)
 	}
 	o.dump.a.bitstreams.Add(1)
-	if what := mismatch(b.md, n, sums); what != "" {
-		o.report(bitstreamDigest, o.file, b.loc, "the bitstream %q of %s: %s", clip(f.Name), clip(b.loc), what)
+	for _, b := range listed {
+		if what := mismatch(b.md, n, sums); what != "" {
+			o.report(bitstreamDigest, o.file, b.loc, "the bitstream %q of %s: %s", clip(f.Name), clip(b.loc), what)
+		}
 	}
 	return nil
 }
 
 // reportMissing reports paths at which there is nothing.
 func (o *openPackage) reportMissing() {
-	for path, b := range o.listed {
-		if !b.inside {
+	for path, listed := range o.listed { // what is left of them
+		for _, b := range listed {
 			o.packageOf.manifest.report(manifestPath, b.at, b.md.Path, "the package has nothing at %q, for %s", clip("/"+path), clip(b.loc))
 		}
 	}

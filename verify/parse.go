@@ -1,10 +1,12 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +28,9 @@ type parser struct {
 	head      head
 	passed    bool // the head was passed on
 	n         int  // entries so far
-	skip      int  // entries that were passed on before
+	tokens    int
+	ctx       context.Context
+	skip      int // entries that were passed on before
 }
 
 var errCharset = errors.New("the document is not in UTF-8")
@@ -38,13 +42,19 @@ func newParser(r *reading, f io.Reader) *parser {
 		declared: map[string]struct{}{"": {}, "xmlns": {}, "http://www.w3.org/XML/1998/namespace": {}},
 		told:     map[string]struct{}{},
 	}
-	p.xml.CharsetReader = func(string, io.Reader) (io.Reader, error) { return nil, errCharset }
+	p.xml.CharsetReader = func(name string, r io.Reader) (io.Reader, error) {
+		if name = strings.ToLower(name); name == "us-ascii" || name == "ascii" { // which is a part of UTF-8
+			return r, nil
+		}
+		return nil, errCharset
+	}
 	r.entries = 0
 	return p
 }
 
 // document reads all of it.
 func (p *parser) document(ctx context.Context) error {
+	p.ctx = ctx
 	root, err := p.firstElement()
 	if err != nil {
 		return err
@@ -151,7 +161,7 @@ func (p *parser) child(t xml.StartElement) error {
 		var l link
 		err := p.link(t, &l)
 		p.head.links = append(p.head.links, l)
-		return err
+		return p.fewLinks(p.head.links, err)
 	case p.isSitemap(t.Name) && t.Name.Local == want:
 		return p.entry(t)
 	}
@@ -186,7 +196,7 @@ func (p *parser) passHead() error {
 	silent.report = func(*Rule, spot, string, string, ...any) {}
 	silent.headDone, silent.wanted = true, false // nothing is passed on
 	behind := newParser(&silent, f)
-	if err := behind.document(context.Background()); err != nil {
+	if err := behind.document(p.ctx); err != nil {
 		behind.head = p.head
 	}
 	behind.head.index = p.head.index
@@ -267,7 +277,7 @@ func (p *parser) entryElement(t xml.StartElement, e *entry, seen map[string]bool
 		var l link
 		err := p.link(t, &l)
 		e.links = append(e.links, l)
-		return err
+		return p.fewLinks(e.links, err)
 	case extension && name == "md", p.isSitemap(t.Name) && p.rank(t.Name) >= 0 && p.rank(t.Name) < 4:
 	default:
 		p.unknown(t, "in an entry")
@@ -296,6 +306,15 @@ func (p *parser) entryElement(t xml.StartElement, e *entry, seen map[string]bool
 		e.changeFreq, e.freqSpot = text, at
 	}
 	return nil
+}
+
+// fewLinks ends a document with more links in one place than anybody needs.
+func (p *parser) fewLinks(links []link, err error) error {
+	if err == nil && len(links) > p.limits.Links {
+		p.report(auditLimit, p.start, "", "there are more than %d links in one place; the rest was not read", p.limits.Links)
+		return errStop
+	}
+	return err
 }
 
 // text reads the text of an element.
@@ -400,15 +419,15 @@ func (p *parser) metadata(t xml.StartElement, m *metadata) error {
 		case attrChange:
 			m.Change = resourcesync.ChangeType(value)
 		case attrDateTime:
-			p.time(name, value, p.start, &m.DateTime)
+			m.coarse = p.time(name, value, p.start, &m.DateTime) || m.coarse
 		case attrAt:
-			p.time(name, value, p.start, &m.At)
+			m.coarse = p.time(name, value, p.start, &m.At) || m.coarse
 		case attrCompleted:
-			p.time(name, value, p.start, &m.Completed)
+			m.coarse = p.time(name, value, p.start, &m.Completed) || m.coarse
 		case attrFrom:
-			p.time(name, value, p.start, &m.From)
+			m.coarse = p.time(name, value, p.start, &m.From) || m.coarse
 		case attrUntil:
-			p.time(name, value, p.start, &m.Until)
+			m.coarse = p.time(name, value, p.start, &m.Until) || m.coarse
 		case attrHash:
 			m.Hash = resourcesync.Hash(value)
 		case attrLength:
@@ -456,17 +475,19 @@ func (p *parser) link(t xml.StartElement, l *link) error {
 	return p.leaf()
 }
 
-// time reads a time, and reports one that has another form than it should have.
-func (p *parser) time(name, value string, at spot, t *time.Time) {
+// time reads a time, and reports one that has another form than it should have. It
+// returns true if the time does not say the second.
+func (p *parser) time(name, value string, at spot, t *time.Time) (coarse bool) {
 	parsed, err := resourcesync.ParseDateTime(value)
 	if err != nil {
 		p.report(datetimeForm, at, value, "%s is %q, which is no W3C Datetime such as 2026-01-02T03:04:05Z", name, clip(value))
-		return
+		return false
 	}
 	if len(value) < len("2006-01-02T15:04:05Z") || !strings.HasSuffix(value, "Z") {
 		p.report(datetimeUTC, at, value, "%s is %q, not a complete time in UTC such as %s", name, value, resourcesync.FormatDateTime(parsed))
 	}
 	*t = parsed
+	return len(value) < len("2006-01-02T15:04:05Z")
 }
 
 func (p *parser) length(value string, n *int64, has *bool) {
@@ -489,6 +510,9 @@ func (p *parser) pri(value string, n *int) {
 
 // token returns the next token, and keeps what package encoding/xml lets pass.
 func (p *parser) token() (xml.Token, error) {
+	if p.tokens++; p.tokens%1024 == 0 && p.ctx.Err() != nil {
+		return nil, context.Cause(p.ctx)
+	}
 	p.source.taken = 0
 	line, column := p.xml.InputPos()
 	p.start = spot{line, column}
@@ -498,6 +522,10 @@ func (p *parser) token() (xml.Token, error) {
 	}
 	switch t := t.(type) {
 	case xml.StartElement:
+		if len(t.Attr) > p.limits.Links {
+			p.report(auditLimit, p.start, "", "an element has more than %d attributes; the rest was not read", p.limits.Links)
+			return nil, errStop
+		}
 		if p.depth++; p.depth > p.limits.Depth {
 			p.report(auditLimit, p.start, "", "elements are nested more than %d deep; the rest was not read", p.limits.Depth)
 			return nil, errStop
@@ -506,8 +534,11 @@ func (p *parser) token() (xml.Token, error) {
 	case xml.EndElement:
 		p.depth--
 	case xml.Directive:
-		p.report(xmlDoctype, p.start, string(t), "a document type declaration; the rest was not read")
-		return nil, errStop
+		if strings.Contains(string(t), "[") {
+			p.report(xmlDoctype, p.start, string(t), "a document type declaration with declarations in it; the rest was not read")
+			return nil, errStop
+		}
+		p.report(contentUnknown, p.start, string(t), "a document type declaration has no meaning here")
 	}
 	return t, nil
 }
@@ -519,10 +550,8 @@ func (p *parser) namespaces(t xml.StartElement) {
 		if a.Name.Space == "xmlns" || a.Name == (xml.Name{Local: "xmlns"}) {
 			p.declared[a.Value] = struct{}{}
 		}
-		for _, b := range t.Attr[:i] {
-			if a.Name == b.Name {
-				p.report(xmlWellFormed, p.start, a.Name.Local, "the attribute %s comes twice", clip(a.Name.Local))
-			}
+		if slices.ContainsFunc(t.Attr[:i], func(b xml.Attr) bool { return a.Name == b.Name }) {
+			p.report(xmlWellFormed, p.start, a.Name.Local, "the attribute %s comes twice", clip(a.Name.Local))
 		}
 	}
 	if len(p.declared) > 1000 { // nobody needs as many, and each takes memory
@@ -562,7 +591,7 @@ func (p *parser) tokenError(err error) error {
 	case errors.Is(p.source.err, errTooLong):
 		p.report(auditLimit, at, "", "the document is longer than %d bytes; the rest was not read", p.limits.DocumentBytes)
 	case errors.Is(err, errCharset), errors.Is(p.source.err, errCharset):
-		p.report(xmlEncoding, at, "", "%v", errCharset)
+		p.report(xmlEncoding, at, "", "%v", cmp.Or(p.source.err, errCharset))
 	case p.source.err != nil && p.source.err != io.EOF:
 		return p.source.err
 	case err == io.EOF:

@@ -87,7 +87,7 @@ func (r *reading) readPlain(ctx context.Context) (bool, error) {
 // plainHead passes the head on if it is plain, and returns how many lines it has.
 func (r *reading) plainHead(d *resourcesync.Decoder, start []byte) (lines int, ok bool) {
 	doc, err := d.Document()
-	if err != nil || doc.Metadata.IsZero() {
+	if err != nil || doc.Metadata.IsZero() || len(doc.Links) > r.limits.Links {
 		return 0, false
 	}
 	text, err := resourcesync.AppendHead(nil, doc)
@@ -125,6 +125,9 @@ func (r *reading) plainEntries(ctx context.Context, d *resourcesync.Decoder, lin
 		}
 		if r.entries&1023 == 0 && ctx.Err() != nil {
 			return false, context.Cause(ctx)
+		}
+		if len(p.Links) > r.limits.Links {
+			return false, nil
 		}
 		e.fromPlain(p)
 		e.n, e.spot = r.entries, spot{lines + 1 + r.entries, 1}
@@ -181,6 +184,8 @@ func newTokenReader(r io.Reader, most int) *tokenReader {
 	switch {
 	case bytes.HasPrefix(start, []byte("\xef\xbb\xbf")):
 		t.r.Discard(3)
+	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
+		t.err = fmt.Errorf("%w: it is compressed with gzip, which most Destinations do not expect of a file; servers may compress documents on the way", errCharset)
 	case bytes.HasPrefix(start, []byte("\xfe\xff")), bytes.HasPrefix(start, []byte("\xff\xfe")):
 		t.err = fmt.Errorf("%w: it begins with the byte order mark of UTF-16", errCharset)
 	}

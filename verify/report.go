@@ -2,16 +2,19 @@ package verify
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // Severity says how much a finding matters.
 type Severity int
 
-// The severities: of what a specification says that must be, of what it says that
-// should be, and of what makes a publication better to use.
+// The severities: of what a specification says that must be, or what keeps a
+// Destination or the audit from going on; of what it says that should be; and of what
+// it recommends.
 const (
 	Note Severity = iota + 1
 	Warning
@@ -68,15 +71,22 @@ type Report struct {
 type findings struct {
 	mu   sync.Mutex
 	most int
-	all  []Finding
-	n    map[*Rule]int
+	// secret is the query of the URL that the user gave, or empty.
+	secret string
+	all    []Finding
+	n      map[*Rule]int
 }
 
 func (f *findings) add(found Finding) {
+	if f.secret != "" {
+		for _, s := range []*string{&found.Document, &found.Message, &found.Value} {
+			*s = strings.ReplaceAll(*s, f.secret, "…")
+		}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.n[found.Rule]++; f.n[found.Rule] <= f.most {
-		found.Value = clip(found.Value)
+		found.Value, found.Message, found.Document = visible(clip(found.Value)), visible(found.Message), visible(found.Document)
 		f.all = append(f.all, found)
 	}
 }
@@ -109,6 +119,24 @@ func (f *findings) into(r *Report) {
 			r.More[rule.Name] = n - f.most
 		}
 	}
+}
+
+// visible replaces control characters, so that what others wrote cannot pass for
+// what is said here, nor steer a terminal.
+func visible(s string) string {
+	isControl := func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' }
+	if strings.IndexFunc(s, isControl) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\ufffd") {
+		if isControl(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // mostShown is how much of a hostile value stands in a message, in bytes.

@@ -58,6 +58,7 @@ const (
 	archivesText = "Archives 0.9.1 §"
 	notification = "Framework Notification 1.0 §"
 	sitemaps     = "Sitemaps 0.9"
+	practice     = "practice" // what hosts and Destinations do
 )
 
 // Whether documents can be had and read.
@@ -66,6 +67,10 @@ var (
 		`A document that another one names could not be opened: it is not there, or the server
 		refused it. A Destination that follows the link stops here. An upload that is not complete,
 		or one that deletes old files before the new ones are in place, is the usual reason.`)
+	documentElsewhere = rule("document-elsewhere", Note, core+"6.2", "documents and packages are where the audit can look for them",
+		`A document, a package or a notification channel that is named belongs to another host or place than the directory
+		that is audited, so nothing can be said of it. Audit the Source at its URL, or give --resources PREFIX=DIR for
+		the directory that is served there.`)
 	documentDigest = rule("document-digest", Error, core+"7", "documents have the length and hash that are stated of them",
 		`The hash or length that an Index or an archive states of a document is not that of the
 		document. Either of the two is old, or the document was altered after it was closed. A
@@ -82,10 +87,10 @@ var (
 	xmlEncoding = rule("xml-encoding", Error, sitemaps, "documents are in UTF-8",
 		`Sitemaps, and with them all documents of a Source, must be encoded in UTF-8. Declare it in the
 		XML declaration, so that the type a server sends cannot lead a parser astray.`)
-	xmlDoctype = rule("xml-doctype", Error, core+"7", "documents have no document type declaration",
-		`A document type declaration can define entities that expand without end, or that read other
-		files. Careful parsers refuse it, and no document of the standard needs one. The rest of the
-		document was not read.`)
+	xmlDoctype = rule("xml-doctype", Error, core+"7", "documents declare no entities",
+		`A document type declaration with declarations in it can define entities that expand without
+		end, or that read other files. Careful parsers refuse it, and no document of the standard needs
+		one. The rest of the document was not read.`)
 	xmlNamespace = rule("xml-namespace", Error, core+"4", "elements are in the namespaces of the standard",
 		`An element has the right name in the wrong namespace, or a prefix that is not declared. The
 		elements of Sitemaps belong to http://www.sitemaps.org/schemas/sitemap/0.9, md and ln to
@@ -141,6 +146,18 @@ var (
 	capabilityEntry = rule("capability-entry", Error, core+"9", "entries of Capability Lists say which capability they have",
 		`Each entry of a Capability List must have an rs:md element with the capability of the document that it
 		names; in a Source Description, an rs:md element must have capability="capabilitylist".`)
+	capabilityIndex = rule("capability-index", Warning, core+"9", "there is no Capability List Index",
+		`The few capabilities that there are never reach the limits of one Capability List, so that no sitemapindex is
+		necessary, and Sources should not generate one. Destinations do not look for it.`)
+	sourceLists = rule("source-lists", Warning, core+"8", "the Source Description lists each Capability List",
+		`One entry should be included in the Source Description for each Capability List. This one, or what leads to it, is
+		not found from there, so Destinations that begin with the Source Description do not know of it.`)
+	lastmodStale = rule("lastmod-stale", Warning, core+"9", "lastmod of documents is kept up to date, or left out",
+		`In Source Descriptions and Capability Lists, lastmod should be omitted unless it is updated whenever the document
+		that it is about is. This one is older than that document says it is itself.`)
+	timeFuture = rule("time-future", Warning, core+"7", "times are not in the future",
+		`The time is more than a day later than the clock of this audit. A list that is closed until then leaves out
+		what happens in between, and Destinations that keep the latest time pass over all changes before it.`)
 	capabilityOnce = rule("capability-once", Error, core+"9", "a Capability List has one entry for each capability",
 		`A Capability List must only contain one entry per capability: a Destination cannot know which of two
 		Resource Lists to use. Several documents of one capability are grouped by an Index, several sets
@@ -148,8 +165,8 @@ var (
 	timeRequired = rule("time-required", Error, core+"A", "documents have at, or from, as Appendix A demands",
 		`Resource Lists, Resource Dumps, their Indexes and manifests must have at; Change Lists, Change Dumps, their
 		Indexes and manifests must have from. Without it, a Destination cannot know from where to go on.`)
-	timeRecommended = rule("time-recommended", Warning, core+"A", "entries that lead to changes say from when",
-		`The entries of Change List Indexes, Change Dumps and Change Dump Indexes should have from, so
+	timeRecommended = rule("time-recommended", Note, core+"A", "entries that lead to changes say from when",
+		`from is recommended for the entries of Change List Indexes, Change Dumps and Change Dump Indexes, so
 		that a Destination can pick out what it has not seen without fetching all of it.`)
 	timeAttribute = rule("time-attribute", Error, core+"A", "times stand only where Appendix A has them",
 		`at and completed belong to snapshots (Resource Lists, Resource Dumps, their Indexes and manifests), from and
@@ -174,8 +191,8 @@ var (
 	linkUpTarget = rule("link-up-target", Error, core+"6.2", "up links lead to the document above",
 		`The up link does not lead to the document that names this one (for a document in an Index: to its
 		Capability List). Navigation upwards must lead to the Source Description in the end.`)
-	linkIndexMissing = rule("link-index-missing", Warning, core+"10.2", "documents in an Index link to it",
-		`A document that is grouped by an Index should have an rs:ln element with rel="index", so that a
+	linkIndexMissing = rule("link-index-missing", Note, core+"10.2", "documents in an Index link to it",
+		`For a document that is grouped by an Index, an rs:ln element with rel="index" is recommended, so that a
 		Destination that has read it finds the others.`)
 	linkIndexTarget = rule("link-index-target", Error, core+"6.2", "index links lead to the Index",
 		`The index link leads to a document that is no Index over this one.`)
@@ -251,9 +268,10 @@ var (
 	untilClosed = rule("until-closed", Error, core+"12.2", "an Index says until of closed lists, and only of these",
 		`Where a list is closed (it has until), its entry in the Index must have until; where it is open, the entry
 		must not have one. A Destination polls open lists and forgets closed ones.`)
-	intervalJoin = rule("interval-join", Error, core+"12.1", "intervals join without a gap",
-		`A list of changes begins later than the one before it ends, so changes in between are nowhere. A
-		Destination that follows the lists cannot know what it misses.`)
+	intervalJoin = rule("interval-join", Warning, core+"12.1", "intervals join without a gap",
+		`A list of changes begins later than the one before it ends. A Destination that has processed a closed list
+		looks for the one that tells what came after its until: it does not find it, and cannot know whether it
+		misses anything.`)
 	intervalOverlap = rule("interval-overlap", Warning, core+"12.1", "intervals do not overlap",
 		`A list of changes begins before the one before it ends. A Destination applies the changes in between twice,
 		and in an order that is not that of the events.`)
@@ -264,7 +282,7 @@ var (
 	intervalOpen = rule("interval-open", Error, core+"12.2", "only the last list is open",
 		`A list of changes that is not the last one has no until. A Destination that follows the lists waits at this
 		one for ever.`)
-	intervalCover = rule("interval-cover", Error, core+"12.2", "an Index covers the interval of its lists",
+	intervalCover = rule("interval-cover", Warning, core+"12.2", "an Index covers the interval of its lists",
 		`The Index, or the Change Dump, says that it has all changes since from (and up to until), but its lists or
 		packages begin later or end otherwise.`)
 	pathMissing = rule("path-missing", Error, core+"11.2", "manifests say where bitstreams are",
@@ -282,8 +300,8 @@ var (
 		to apply it, belongs to a change (in a Change List or a Change Dump Manifest), and must have a path
 		in a manifest.`)
 	linkTimegate = rule("link-timegate", Warning, core+"14.6", "links to TimeGates have no other attributes",
-		`hash, length, modified, path and type should not be used with rel="timegate": a TimeGate has no content of
-		its own.`)
+		`encoding, hash, length, modified, path, pri and type should not be used with rel="timegate": a TimeGate has no
+		content of its own.`)
 	linkMemento = rule("link-memento", Warning, core+"14.6", "a resource links to one memento",
 		`A single link with rel="memento" leads to the version that belongs to lastmod. Other versions are found by
 		the TimeGate or the TimeMap.`)
@@ -293,6 +311,7 @@ var (
 	linkVia = rule("link-via", Warning, core+"14.8", "a resource links to one original",
 		`In a chain of aggregators, each should keep only the link with rel="via" that leads to the original
 		Source. Of several, nobody knows which one that is.`)
-	linkDuplicate = rule("link-duplicate", Note, core+"14.2", "links to mirrors do not repeat what holds for the resource",
-		`A duplicate has the hash, length and type of the resource itself, so these should be left out of its link.`)
+	linkDuplicate = rule("link-duplicate", Warning, core+"14.2", "links to mirrors do not repeat what holds for the resource",
+		`A duplicate has the hash, length and type of the resource itself, so these should be left out of its link. If
+		they differ, it is no duplicate.`)
 )

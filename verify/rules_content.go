@@ -6,10 +6,14 @@ var (
 		`The Resource Dump or Change Dump names a package that could not be opened.`)
 	packageDigest = rule("package-digest", Error, core+"11.1", "packages have the length and hash that are stated of them",
 		`The package is not the one that the dump describes. It was replaced, cut off, or changed on its way.`)
-	packageType = rule("package-type", Warning, core+"11.1", "packages are ZIP files, and say so",
-		`The type of a package should be stated, and all packages of a dump should have the same; ZIP
-		(application/zip) is what the standard specifies and Destinations can read. Packages of other
-		types are not opened by this audit.`)
+	packageType = rule("package-type", Warning, core+"11.1", "packages are ZIP files",
+		`All packages of a dump should have the same format. ZIP (application/zip) is what the standard specifies and
+		Destinations can read. Packages of other types are not opened by this audit.`)
+	packageStated = rule("package-stated", Note, core+"11.1", "type and length of packages are stated",
+		`It is recommended to state media type and length of each package, so that a Destination knows what it is going to
+		fetch.`)
+	manifestType = rule("manifest-type", Note, core+"11.2", "manifests say the types of bitstreams",
+		`A type is recommended in manifests, since a bitstream in a package has no Content-Type header.`)
 	packageZip = rule("package-zip", Error, core+"11.1", "packages can be unpacked",
 		`The package is not a ZIP file that can be read to its end: its directory is damaged, an entry overlaps another
 		one or is encrypted, a checksum is wrong, or it uses a method that is not stored or deflated.`)
@@ -45,6 +49,13 @@ var (
 		`The resource is not what the list says that it is: it was changed after the publication was made, or on its
 		way (by a server that compresses, adds to or rewrites it). A Destination that checks digests
 		refuses it.`)
+	resourceChanged = rule("resource-changed", Warning, core+"10.1", "a Resource List that nothing follows is up to date",
+		`The resource is not what the Resource List says, or not there any more. That list says what was at its time, and
+		there is no open Change List which would have to tell of later changes: the resource changed since, or it is
+		damaged. Publish again, or publish changes, too.`)
+	resourceEncoding = rule("resource-encoding", Warning, core+"7", "resources are served with the content coding that is stated of them",
+		`encoding should be equal to the Content-Encoding header with which the resource is served. hash and length are
+		those of the coded content.`)
 	resourceType = rule("resource-type", Warning, core+"7", "resources are served with the type that is stated of them",
 		`The server sends the resource with another media type than the list states.`)
 	resourceElsewhere = rule("resource-elsewhere", Note, core+"10.1", "resources are where the audit can look for them",
@@ -61,6 +72,9 @@ var (
 		`Applying all changes to an older Resource List does not give the newer one: a resource appeared, vanished or
 		became another without a change that says so. A Destination that follows the Change Lists ends with other
 		resources than one that begins with the Resource List.`)
+	replayLag = rule("replay-lag", Warning, core+"12.1", "an open Change List keeps up with the Resource List",
+		`The Resource List shows something that no Change List tells, and it is later than the last change of the open
+		one, which may still be going to tell it. Until then, Destinations that follow the changes are behind.`)
 	coverageDump = rule("coverage-dump", Error, core+"9", "Resource List and Resource Dump cover the same resources",
 		`Capabilities in one Capability List apply uniformly to its set of resources: a resource in the Resource
 		List must also be in the Resource Dump, with the same content, and the other way round, but for what
@@ -75,6 +89,9 @@ var (
 		`The older copy tells a change that this one does not tell, though it says that it has all changes of that time;
 		or this one begins later than the older copy ends, so that a Destination that followed the older one
 		cannot go on.`)
+	eventLate = rule("event-late", Error, core+"12.1", "new changes come after those that were published",
+		`A change is told whose time lies before others that the older copy told. Destinations that have read the older
+		copy go on behind the last change that they know, and never see it.`)
 	olderCopy = rule("older-copy", Error, core+"12.1", "a publication goes on from its older copy",
 		`The copy that was given with --against is not older than this publication, or belongs to another Source.`)
 )
@@ -87,13 +104,13 @@ var (
 	httpStatus = rule("http-status", Error, core+"6.2", "the server answers",
 		`The server answered with an error that is not "not found", cut the answer off, redirected in a circle or too often,
 		or did not answer in time.`)
-	httpType = rule("http-type", Warning, core+"7", "documents are served as XML, and packages as ZIP",
+	httpType = rule("http-type", Warning, practice, "documents are served as XML, and packages as ZIP",
 		`Documents should be served as application/xml (or text/xml), packages as application/zip. Browsers and some
 		Destinations decide by the type what to do.`)
-	httpRedirect = rule("http-redirect", Note, core+"6.2", "documents are served at their own URI",
+	httpRedirect = rule("http-redirect", Note, practice, "documents are served at their own URI",
 		`The URI redirects to another one. Links and digests are meant for the URI that is stated; each redirect costs a
 		request, and some Destinations do not follow.`)
-	httpCache = rule("http-cache", Warning, core+"12.1", "documents that change are not cached for long",
+	httpCache = rule("http-cache", Warning, practice, "documents that change are not cached for long",
 		`Caches may keep this document for more than an hour, though it changes in place. Destinations then see an old
 		Index with new lists. Send Cache-Control: no-cache or a short max-age with it.`)
 	httpLink = rule("http-link", Warning, core+"6.3.3", "Link headers lead to the Capability List",

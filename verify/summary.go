@@ -3,17 +3,17 @@ package verify
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"io"
-	"time"
 
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
 // summary stands for all that a manifest says.
 type summary struct {
-	at, completed, from, until time.Time
-	sum                        [32]byte
-	n                          int
+	head string
+	sum  [32]byte
+	n    int
 }
 
 // read sums up a manifest, and passes its entries on.
@@ -24,15 +24,19 @@ func (s *summary) read(ctx context.Context, d *document, open func() (io.ReadClo
 		limits: &d.a.o.Limits,
 		open:   open,
 		onHead: func(h *head) bool {
-			s.at, s.completed, s.from, s.until = h.md.At, h.md.Completed, h.md.From, h.md.Until
+			doc := resourcesync.Document{Index: h.index, Metadata: h.md.Metadata}
+			for _, l := range h.links {
+				doc.Links = append(doc.Links, l.Link)
+			}
+			s.head = fmt.Sprintf("%+v", doc)
 			return true
 		},
 		onEntry: func(e *entry) error {
 			s.n++
-			// What cannot be written was reported for the copy, and counts as its URI.
+			// What cannot be written was reported for the copy.
 			var err error
 			if text, err = resourcesync.AppendEntry(text[:0], false, e.plainEntry()); err != nil {
-				text = append(text[:0], e.loc...)
+				text = fmt.Appendf(text[:0], "%+v", *e.plainEntry())
 			}
 			sum.Write(text)
 			also(e)

@@ -54,6 +54,8 @@ type Options struct {
 	// Stall is how long a server may take to answer, and then for every few
 	// kilobytes. Zero stands for 30 seconds.
 	Stall time.Duration
+	// Now is the time of the audit; by default that of the clock.
+	Now time.Time
 	// Log may be nil.
 	Log *slog.Logger
 	// Progress is called from time to time, by one goroutine after the other.
@@ -75,9 +77,20 @@ type Limits struct {
 	Documents int
 	// Entries is how many entries a document may have: by default 1,000,000.
 	Entries int
-	// PackageBytes is how long a package may be that comes from a server and whose
-	// length is not stated: by default 100 GiB.
+	// PackageBytes is how long a package or a resource may be that comes from a
+	// server: by default 32 GiB.
 	PackageBytes int64
+	// Kept is how many bytes of documents and packages from a server are kept at
+	// the same time: by default 64 GiB.
+	Kept int64
+	// Links is how many links an entry may have, and how many attributes an
+	// element: by default 1,000.
+	Links int
+	// Snapshots is how many Resource Lists and Resource Dumps of a set are compared
+	// with each other: by default 2,000, the oldest first.
+	Snapshots int
+	// Records is how many entries are compared over time: by default 500,000,000.
+	Records int
 	// PackageFiles is how many files a package may have: by default 1,000,000.
 	PackageFiles int
 	// Inflation is how many times longer the content of a package may be than
@@ -97,7 +110,11 @@ func (l *Limits) applyDefaults() {
 	l.Depth = cmp.Or(l.Depth, 16)
 	l.Documents = cmp.Or(l.Documents, 1_000_000)
 	l.Entries = cmp.Or(l.Entries, 1_000_000)
-	l.PackageBytes = cmp.Or(l.PackageBytes, 100<<30)
+	l.PackageBytes = cmp.Or(l.PackageBytes, 32<<30)
+	l.Kept = cmp.Or(l.Kept, 64<<30)
+	l.Links = cmp.Or(l.Links, 1000)
+	l.Snapshots = cmp.Or(l.Snapshots, 2000)
+	l.Records = cmp.Or(l.Records, 500_000_000)
 	l.PackageFiles = cmp.Or(l.PackageFiles, 1_000_000)
 	l.Inflation = cmp.Or(l.Inflation, 200)
 	l.Inflated = cmp.Or(l.Inflated, 1<<30)
@@ -109,6 +126,9 @@ func (o *Options) applyDefaults() {
 	o.Depth = cmp.Or(o.Depth, Content)
 	o.Jobs = cmp.Or(o.Jobs, runtime.GOMAXPROCS(0))
 	o.Stall = cmp.Or(o.Stall, 30*time.Second)
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
 	o.Limits.applyDefaults()
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

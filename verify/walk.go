@@ -21,6 +21,13 @@ type set struct {
 	// Packages of dumps, live and archived.
 	packages []*packageOf
 	byURI    map[string]*packageOf
+	dumps    []dumpOf
+}
+
+// dumpOf is a dump, and its parts if it is an Index.
+type dumpOf struct {
+	doc   *document
+	parts []*document
 }
 
 // snapshotOf is a Resource List or Resource Dump, with all its parts.
@@ -42,7 +49,7 @@ func (a *auditor) walk(ctx context.Context, top *document) error {
 	case top.capability == resourcesync.Description:
 		return a.walkSource(ctx, top)
 	case top.capability == resourcesync.CapabilityList:
-		return a.walkSet(ctx, top)
+		return a.walkLists(ctx, []*document{top})
 	case top.form != form{}:
 		s := a.newSet(&document{a: a, uri: top.found.uriOfList(top)})
 		return s.walkDocument(ctx, top)
@@ -79,12 +86,32 @@ func (a *auditor) walkSource(ctx context.Context, d *document) error {
 	if err != nil {
 		return err
 	}
+	return a.walkLists(ctx, lists)
+}
+
+// walkLists goes down from Capability Lists. Those that are an Index, as they should
+// not be, stand for what they list.
+func (a *auditor) walkLists(ctx context.Context, lists []*document) error {
 	for _, list := range lists {
-		if list.head.index || list.other {
+		if list.other || a.setOf(list.uri) != nil {
 			continue
 		}
-		if err := a.walkSet(ctx, list); err != nil {
+		if !list.head.index {
+			if err := a.walkSet(ctx, list); err != nil {
+				return err
+			}
+			continue
+		}
+		parts, err := a.followAll(ctx, list, found{capability: resourcesync.CapabilityList, by: list.found.by, index: list})
+		if err != nil {
 			return err
+		}
+		for _, part := range parts {
+			if !part.nested() && a.setOf(part.uri) == nil {
+				if err := a.walkSet(ctx, part); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
@@ -95,12 +122,17 @@ func (a *auditor) walkSource(ctx context.Context, d *document) error {
 func (a *auditor) followAll(ctx context.Context, d *document, f found) ([]*document, error) {
 	var named []found
 	var uris []string
+	seen := map[string]bool{}
 	for i := range d.children {
-		if isURI(d.children[i].uri) {
-			f.child = &d.children[i]
+		c := &d.children[i]
+		if seen[c.uri] {
+			d.report(locDuplicate, c.spot, c.uri, "%s is listed a second time", clip(c.uri))
+		} else if isURI(c.uri) {
+			f.child = c
 			named = append(named, f)
-			uris = append(uris, d.children[i].uri)
+			uris = append(uris, c.uri)
 		}
+		seen[c.uri] = true
 	}
 	docs, err := a.follow(ctx, named, uris)
 	return slices.DeleteFunc(docs, func(d *document) bool { return d == nil || !d.read }), err
@@ -136,6 +168,23 @@ func (a *auditor) walkSet(ctx context.Context, list *document) error {
 	return nil
 }
 
+// knownIn reports whether a document was met in an Index.
+func (a *auditor) knownIn(uri string) bool {
+	a.meeting.Lock()
+	defer a.meeting.Unlock()
+	d := a.known(uri)
+	return d != nil && d.found.index != nil
+}
+
+// isList reports whether a URI is that of a Capability List that was met: documents
+// may belong to several.
+func (a *auditor) isList(uri string) bool {
+	a.meeting.Lock()
+	defer a.meeting.Unlock()
+	d := a.known(uri)
+	return d != nil && d.found.capability == resourcesync.CapabilityList
+}
+
 // walkCapability goes to a document that a Capability List names.
 func (s *set) walkCapability(ctx context.Context, c *child) error {
 	f, known := forms[c.md.Capability]
@@ -152,7 +201,7 @@ func (s *set) walkCapability(ctx context.Context, c *child) error {
 	}
 	s.live[c.md.Capability] = docs[0]
 	if c.md.Capability == notificationCapability {
-		s.checkTopic(docs[0], c)
+		s.checkTopic(ctx, docs[0], c)
 	}
 	return s.walkDocument(ctx, docs[0])
 }
@@ -182,15 +231,17 @@ func (s *set) walkArchive(ctx context.Context, d *document, kind resourcesync.Ca
 		archives = slices.DeleteFunc(parts, (*document).nested)
 	}
 	var stretches []stretch
+	met := map[*document]bool{}
 	for _, archive := range archives {
 		docs, err := s.a.followAll(ctx, archive, found{capability: kind, by: archive, list: s.list, archived: true})
 		if err != nil {
 			return err
 		}
 		for _, doc := range docs {
-			if doc.other {
+			if doc.other || met[doc] {
 				continue
 			}
+			met[doc] = true
 			if err := s.walkState(ctx, doc, true); err != nil {
 				return err
 			}
@@ -208,6 +259,15 @@ func (s *set) walkArchive(ctx context.Context, d *document, kind resourcesync.Ca
 func (s *set) walkState(ctx context.Context, d *document, fromArchive bool) error {
 	parts := []*document{d}
 	missing := !d.whole
+	if !fromArchive && !d.head.index {
+		index, err := s.indexOf(ctx, d)
+		if err != nil {
+			return err
+		}
+		if index != nil {
+			d = index
+		}
+	}
 	if d.head.index {
 		f := found{capability: d.capability, by: d, list: s.list, index: d, archived: fromArchive}
 		docs, err := s.a.followAll(ctx, d, f)
@@ -231,6 +291,25 @@ func (s *set) walkState(ctx context.Context, d *document, fromArchive bool) erro
 	return nil
 }
 
+// indexOf returns the Index to which a document links, if it lists the document. One
+// list of several may stand in the Capability List instead of their Index.
+func (s *set) indexOf(ctx context.Context, d *document) (*document, error) {
+	l := d.head.link(resourcesync.RelIndex)
+	if l == nil || !isURI(l.Href) {
+		return nil, nil
+	}
+	f := found{capability: d.capability, by: d, child: &child{uri: l.Href, spot: l.spot}, list: s.list}
+	docs, err := s.a.follow(ctx, []found{f}, []string{l.Href})
+	if err != nil || docs[0] == nil || !docs[0].read {
+		return nil, err
+	}
+	if index := docs[0]; index.head.index && !index.other && index.names(d.uri) {
+		return index, nil
+	}
+	d.report(linkIndexTarget, l.spot, l.Href, "the index link leads to %s, which is no Index that lists this document", clip(l.Href))
+	return nil, nil
+}
+
 // addChanges takes Change Lists in.
 func (s *set) addChanges(d *document, parts []*document, fromArchive bool) {
 	if fromArchive {
@@ -247,20 +326,13 @@ func (s *set) addChanges(d *document, parts []*document, fromArchive bool) {
 // walkDump takes the packages of a dump in, and reads the copies of their manifests.
 func (s *set) walkDump(ctx context.Context, d *document, parts []*document, fromArchive, missing bool) error {
 	snap := &snapshotOf{doc: d, live: !fromArchive, missing: missing}
-	if d.capability == resourcesync.ChangeDump && d.head.index {
-		checkStretches(d.stretches(), orderLists)
-		d.checkCover(ownStretches(parts))
-	}
+	s.dumps = append(s.dumps, dumpOf{d, parts})
 	for _, part := range parts {
 		packs, err := s.packagesOf(ctx, part, fromArchive)
 		if err != nil {
 			return err
 		}
 		snap.packs = append(snap.packs, packs...)
-		if part.capability == resourcesync.ChangeDump {
-			checkStretches(part.stretches(), orderPackages)
-			part.checkCover(part.stretches())
-		}
 	}
 	if d.capability == resourcesync.ResourceDump {
 		s.snapshots = append(s.snapshots, snap)

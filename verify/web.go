@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -23,6 +25,8 @@ type web struct {
 	o      *Options
 	dir    string
 	log    *slog.Logger
+
+	keptBytes atomic.Int64
 
 	mu   sync.Mutex
 	kept map[string]*keptFile // by URI
@@ -80,10 +84,12 @@ func (w *web) transport() http.RoundTripper {
 	if inner == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxIdleConnsPerHost = webReaders
+		t.MaxResponseHeaderBytes = 256 << 10
 		inner = t
 	}
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
+		r.Header.Del("Referer") // which may have a secret in its query
 		r.Header.Set("User-Agent", strings.TrimSuffix("wellspring/"+w.o.Release, "/"))
 		if r.URL.Host == w.base.Host && (r.URL.Scheme == w.base.Scheme || r.URL.Scheme == "https") {
 			for name, values := range header {
@@ -153,7 +159,7 @@ func (w *web) open(ctx context.Context, uri string, most int64) (*file, error) {
 	}
 	f, err := os.Open(k.name)
 	if err != nil {
-		return nil, err
+		return nil, &machineError{err}
 	}
 	return &file{File: f, size: k.size, answer: k.answer}, nil
 }
@@ -184,6 +190,7 @@ func (w *web) forget(uri string) {
 	w.mu.Unlock()
 	if k != nil && k.name != "" {
 		os.Remove(k.name)
+		w.keptBytes.Add(-k.size)
 	}
 }
 
@@ -192,16 +199,59 @@ func (w *web) fetch(ctx context.Context, uri string, most int64, k *keptFile) er
 	return w.ask(ctx, http.MethodGet, uri, nil, func(r *http.Response, a *answer) error {
 		f, err := os.CreateTemp(w.dir, "")
 		if err != nil {
-			return err
+			return &machineError{err}
 		}
-		n, err := io.Copy(f, io.LimitReader(r.Body, most))
-		if err = errors.Join(err, f.Close()); err != nil {
-			os.Remove(f.Name())
-			return &statusError{"the answer breaks off: " + plainError(err)}
+		kept := &keeper{f: f, w: w}
+		n, err := io.Copy(kept, io.LimitReader(r.Body, most))
+		if errClose := f.Close(); kept.err == nil {
+			kept.err = errClose
 		}
-		k.name, k.size, k.answer = f.Name(), n, a
-		return nil
+		switch {
+		case kept.err != nil:
+			err = &machineError{kept.err}
+		case err != nil:
+			err = &statusError{"the answer breaks off: " + plainError(err)}
+		default:
+			k.name, k.size, k.answer = f.Name(), n, a
+			return nil
+		}
+		os.Remove(f.Name())
+		w.keptBytes.Add(-kept.n)
+		return err
 	})
+}
+
+// keeper writes what is kept, and remembers its own errors.
+type keeper struct {
+	f   *os.File
+	w   *web
+	n   int64
+	err error
+}
+
+func (k *keeper) Write(p []byte) (int, error) {
+	n, err := k.f.Write(p)
+	k.n += int64(n)
+	if k.w.keptBytes.Add(int64(n)) > k.w.o.Limits.Kept && err == nil {
+		err = fmt.Errorf("what was fetched and has to be kept is longer than %d bytes", k.w.o.Limits.Kept)
+	}
+	k.err = err
+	return n, err
+}
+
+// machineError is an error that is not the publication's: the audit cannot go on.
+type machineError struct{ err error }
+
+func (e *machineError) Error() string { return e.err.Error() }
+func (e *machineError) Unwrap() error { return e.err }
+
+// isOurs reports whether an error says something of this machine, and not of the
+// publication.
+func isOurs(err error) bool {
+	if _, ok := errors.AsType[*machineError](err); ok {
+		return true
+	}
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.ENOSPC)
 }
 
 // tries is how often a request is sent that fails in a way that may pass.
@@ -254,13 +304,25 @@ func (w *web) once(ctx context.Context, method, uri string, header http.Header, 
 	case r.StatusCode != http.StatusOK:
 		return false, 0, &statusError{"the server answers " + r.Status}
 	}
-	r.Body = &movingBody{r.Body, timer, w.o.Stall}
-	err = use(r, &answer{method, r.StatusCode, r.Header, r.Request.URL.String()})
+	r.Body = &movingBody{ReadCloser: r.Body, timer: timer, stall: w.o.Stall}
+	err = use(r, &answer{method, r.StatusCode, usedHeaders(r.Header), r.Request.URL.String()})
 	if err != nil && context.Cause(ctx) == errStalled {
 		err = &statusError{errStalled.Error()}
 	}
 	_, again = errors.AsType[*statusError](err)
 	return again, 0, err
+}
+
+// usedHeaders returns the headers that are looked at, as others may be large.
+func usedHeaders(h http.Header) http.Header {
+	used := http.Header{}
+	for _, name := range []string{"Content-Type", "Content-Encoding", "Cache-Control", "Expires", "Date", "Link", "Last-Modified", "Server"} {
+		values := h.Values(name)
+		for _, v := range values[:min(len(values), 20)] {
+			used.Add(name, strings.Clone(v[:min(len(v), 8<<10)]))
+		}
+	}
+	return used
 }
 
 // retryAfter returns how long the server asks to wait, within reason.
@@ -272,16 +334,21 @@ func retryAfter(r *http.Response) time.Duration {
 	return min(time.Duration(seconds)*time.Second, 10*time.Second)
 }
 
-// movingBody puts the timer back whenever something comes.
+// movingBody puts the timer back whenever enough has come.
 type movingBody struct {
 	io.ReadCloser
 	timer *time.Timer
 	stall time.Duration
+	since int // bytes since the timer was put back
 }
+
+// leastMoving is how many bytes have to come within the time, but for the last ones.
+const leastMoving = 4 << 10
 
 func (b *movingBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
+	if b.since += n; b.since >= leastMoving {
+		b.since = 0
 		b.timer.Reset(b.stall)
 	}
 	return n, err
@@ -309,34 +376,52 @@ func (r *webReader) read(ctx context.Context, res *resource) (actual, error) {
 		return actual{}, errElsewhere
 	}
 	got := actual{length: -1}
+	// As it is stated: not compressed on the way, unless that is how it is.
+	coding := res.md.Encoding
+	if coding == "" {
+		coding = "identity"
+	}
+	header := http.Header{"Accept-Encoding": {coding}}
 	if !res.full {
-		err := r.ask(ctx, http.MethodHead, res.uri, nil, func(h *http.Response, a *answer) error {
-			got.length, got.answer = h.ContentLength, a
+		err := r.ask(ctx, http.MethodHead, res.uri, header, func(h *http.Response, a *answer) error {
+			got.length, got.answer, got.modified = h.ContentLength, a, lastModified(h)
 			return nil
 		})
 		if err == nil || errors.Is(err, errNotThere) {
 			return got, err
 		}
 	}
-	// As it is, not compressed on the way.
-	header := http.Header{"Accept-Encoding": {"identity"}}
 	err := r.ask(ctx, http.MethodGet, res.uri, header, func(g *http.Response, a *answer) error {
-		got.answer = a
+		got.answer, got.modified = a, lastModified(g)
 		if !res.full { // a server that does not know HEAD
 			got.length = g.ContentLength
 			return nil
 		}
 		d := newDigester(algorithmsOf(res.md.Hash))
 		body := io.Reader(g.Body)
-		if res.md.HasLength { // enough to see that it is too long
-			body = io.LimitReader(body, res.md.Length+1)
+		most := r.o.Limits.PackageBytes
+		if res.md.HasLength && res.md.Length < most { // enough to see that it is too long
+			most = res.md.Length + 1
 		}
+		body = io.LimitReader(body, most)
 		n, err := io.CopyBuffer(d, onlyReader{body}, r.buf)
 		if err != nil {
 			return &statusError{"the answer breaks off: " + plainError(err)}
 		}
-		got.length, got.sums = n, d.sums()
+		got.length, got.sums, got.read = n, d.sums(), n
+		if n == r.o.Limits.PackageBytes {
+			return &statusError{fmt.Sprintf("it is longer than %d bytes, and was not read further", n)}
+		}
 		return nil
 	})
 	return got, err
+}
+
+// lastModified returns when the server says that a resource was modified, or zero.
+func lastModified(r *http.Response) time.Time {
+	t, err := http.ParseTime(r.Header.Get("Last-Modified"))
+	if err != nil {
+		return time.Time{}
+	}
+	return t
 }

@@ -54,7 +54,7 @@ func good(t testing.TB) *world {
 		}},
 		"fish/day-1.zip": {manifest: "fish/day-1.xml", files: []zipFile{{"old/tench.json", "old/tench.json"}}},
 		"fish/day-3.zip": {manifest: "fish/day-3.xml", files: []zipFile{{"carp.html", "carp.html"}}},
-		"fish/day-4.zip": {manifest: "fish/day-4.xml", files: []zipFile{{"tench.json", "tench.json"}, {"tench.patch", "tench.patch"}}},
+		"fish/day-4.zip": {manifest: "fish/day-4.xml", files: []zipFile{{"tench.json", "tench.json"}, {"tench.patch", "tench.patch"}, {"pike.txt", "pike.txt"}}},
 	}}
 	for _, f := range a.Files {
 		w.files[f.Name] = string(f.Data)

@@ -41,8 +41,8 @@ func TestRulesAreDocumented(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString("# Rules of verify\n\nMade from the program's own table, which `wellspring verify --explain RULE` reads.\n" +
-		"Errors are of what a specification says that must be, warnings of what should be,\n" +
-		"notes of what makes a publication better to use.\n\n| rule | severity | demanded |\n| --- | --- | --- |\n")
+		"Errors are of what a specification says that must be, or of what keeps a Destination or\n" +
+		"the audit from going on; warnings of what should be; notes of what is recommended.\n\n| rule | severity | demanded |\n| --- | --- | --- |\n")
 	for _, r := range verify.Rules() {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.Name, r.Name, r.Severity, r.Title)
 	}

@@ -39,9 +39,9 @@ dumps, and the resources themselves. DIR is the directory of a publication (by
 default the current one) or one of its documents. URL is that of a Source, of any
 of its documents, or of a page that links to it.
 
-Each finding names a rule. Errors are of what the standard says that must be,
-warnings of what should be; notes (shown with -v) are of what makes a publication
-better to use. --explain RULE says more about a rule, and docs/rules.md lists all.
+Each finding names a rule. Errors are of what the standard says that must be, or of
+what keeps a Destination or the audit itself from going on; warnings of what
+should be; notes (shown with -v) of what is recommended. --explain RULE says more about a rule, and docs/rules.md lists all.
 
 With --json, the result is an object with what was looked at (documents, entries,
 packages, bitstreams, resources, resources_not_compared, bytes), errors, warnings,
@@ -98,11 +98,11 @@ func (c *cli) verify(cmd *cobra.Command, f *verifyFlags, args []string) error {
 	if err != nil {
 		return &auditError{err}
 	}
-	if err := f.writeFiles(report); err != nil {
-		return &auditError{err}
-	}
 	if err := c.printAudit(report, f.strict); err != nil {
 		return err
+	}
+	if err := f.writeFiles(report); err != nil {
+		return &outputError{err}
 	}
 	if report.Errors > 0 || f.strict && report.Warnings > 0 {
 		return errFound
