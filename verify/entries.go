@@ -13,7 +13,6 @@ type entryState struct {
 	otherHosts map[string]bool
 	last       time.Time // of the changes so far
 
-	dated bool // an entry has a datetime
 }
 
 // checkEntry looks at an entry by itself, and at its order.
