@@ -12,7 +12,6 @@ type entryState struct {
 	host       string // of the document
 	otherHosts map[string]bool
 	last       time.Time // of the changes so far
-
 }
 
 // checkEntry looks at an entry by itself, and at its order.
