@@ -1,14 +1,16 @@
 package verify
 
 import (
-	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
+	"time"
 )
 
 // readersAtOnce returns how many goroutines should read resources.
@@ -18,24 +20,21 @@ func (d *disk) readersAtOnce(jobs int) int { return jobs }
 func (d *disk) isTold() bool { return len(d.mapping) > 0 }
 
 func (d *disk) reader() resourceReader {
-	return &diskReader{disk: d, buf: make([]byte, 256<<10)}
+	return &diskReader{disk: d, buf: make([]byte, 256<<10), openers: map[*os.Root]fileOpener{}}
 }
 
-// diskReader reads resources in directories. Those of one directory mostly come one
-// after the other, so it keeps the last directory open.
+// diskReader reads resources in directories.
 type diskReader struct {
 	*disk
 	buf      []byte
 	digester *digester
-
-	top *os.Root
-	dir string
-	sub *os.Root
+	sum      hash.Hash
+	openers  map[*os.Root]fileOpener
 }
 
 func (r *diskReader) close() {
-	if r.sub != nil {
-		r.sub.Close()
+	for _, o := range r.openers {
+		o.close()
 	}
 }
 
@@ -67,12 +66,11 @@ func (r *diskReader) read(ctx context.Context, res *resource) (actual, error) {
 		return actual{}, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return actual{}, err
+	if res.md.HasLength && res.md.Length != f.size() && (res.was == nil || res.was.Length != f.size()) {
+		return actual{length: f.size(), modified: f.modified()}, nil // which says enough
 	}
-	if res.md.HasLength && res.md.Length != info.Size() && (res.was == nil || res.was.Length != info.Size()) {
-		return actual{length: info.Size(), modified: info.ModTime()}, nil // which says enough
+	if digest, ok := strings.CutPrefix(string(res.md.Hash), "sha-256:"); ok && len(digest) == 2*sha256.Size && res.was == nil {
+		return r.readMost(ctx, f, digest)
 	}
 	names := algorithmsOf(res.md.Hash)
 	if res.was != nil {
@@ -80,12 +78,32 @@ func (r *diskReader) read(ctx context.Context, res *resource) (actual, error) {
 	}
 	r.digester = r.digester.reuse(names)
 	n, err := io.CopyBuffer(r.digester, onlyReader{&contextReader{ctx, f}}, r.buf)
-	return actual{length: n, sums: r.digester.sums(), modified: info.ModTime(), read: n}, err
+	return actual{length: n, sums: r.digester.sums(), modified: f.modified(), read: n}, err
 }
+
+// readMost reads a file as most are stated: with one digest, which is that of it.
+func (r *diskReader) readMost(ctx context.Context, f contentFile, stated string) (actual, error) {
+	if r.sum == nil {
+		r.sum = sha256.New()
+	}
+	r.sum.Reset()
+	n, err := io.CopyBuffer(onlyWriter{r.sum}, onlyReader{&contextReader{ctx, f}}, r.buf)
+	var sum [sha256.Size]byte
+	var digits [2 * sha256.Size]byte
+	hex.Encode(digits[:], r.sum.Sum(sum[:0]))
+	got := actual{length: n, modified: f.modified(), read: n}
+	if string(digits[:]) != stated {
+		got.sums = map[string]string{"sha-256": string(digits[:])}
+	}
+	return got, err
+}
+
+// onlyWriter hides what else a writer can do.
+type onlyWriter struct{ io.Writer }
 
 // find opens the file that a server would send for a URI: a directory stands for
 // its index.html, and a page may be named without its extension.
-func (r *diskReader) find(root *os.Root, end string) (*os.File, error) {
+func (r *diskReader) find(root *os.Root, end string) (contentFile, error) {
 	if end == "" || strings.HasSuffix(end, "/") {
 		return r.openPath(root, end+"index.html")
 	}
@@ -99,33 +117,17 @@ func (r *diskReader) find(root *os.Root, end string) (*os.File, error) {
 	return f, err
 }
 
-func (r *diskReader) openPath(root *os.Root, end string) (*os.File, error) {
+func (r *diskReader) openPath(root *os.Root, end string) (contentFile, error) {
 	name, ok := pathOf(end)
 	if !ok {
 		return nil, errNotThere
 	}
-	dir, base := path.Split(name)
-	if dir = strings.TrimSuffix(dir, "/"); r.sub == nil || r.dir != dir || r.top != root {
-		if info, err := root.Stat(orDot(dir)); err != nil || !info.IsDir() {
-			return nil, notThere(cmp.Or(err, errNotThere))
-		}
-		sub, err := root.OpenRoot(orDot(dir))
-		if err != nil {
-			return nil, notThere(err)
-		}
-		r.close()
-		r.top, r.dir, r.sub = root, dir, sub
-	}
-	f, err := r.sub.OpenFile(base, os.O_RDONLY|openFlags, 0)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		// A link may lead out of the directory and still stay in the whole.
-		f, err = root.OpenFile(name, os.O_RDONLY|openFlags, 0)
-	}
+	f, err := r.opener(root).open(name)
 	if err != nil {
 		return nil, notThere(err)
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
+	regular, err := f.stat()
+	if err == nil && !regular {
 		err = errNotThere
 	}
 	if err != nil {
@@ -135,12 +137,58 @@ func (r *diskReader) openPath(root *os.Root, end string) (*os.File, error) {
 	return f, nil
 }
 
-func orDot(dir string) string {
-	if dir == "" {
-		return "."
-	}
-	return dir
+// contentFile is a file that is read once, from its beginning to its end.
+type contentFile interface {
+	io.ReadCloser
+	// stat reports whether it is a regular file; then size and modified can be
+	// asked for.
+	stat() (regular bool, err error)
+	size() int64
+	modified() time.Time
 }
+
+// fileOpener opens files below a directory, and waits for none of them.
+type fileOpener interface {
+	open(name string) (contentFile, error)
+	close()
+}
+
+// opener returns what opens the files below a root.
+func (r *diskReader) opener(root *os.Root) fileOpener {
+	if r.openers[root] == nil {
+		r.openers[root] = newFileOpener(root)
+	}
+	return r.openers[root]
+}
+
+// rootOpener opens files as package os does.
+type rootOpener struct{ root *os.Root }
+
+func (o rootOpener) close() {}
+
+func (o rootOpener) open(name string) (contentFile, error) {
+	f, err := o.root.OpenFile(name, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &osFile{File: f}, nil
+}
+
+type osFile struct {
+	*os.File
+	info fs.FileInfo
+}
+
+func (f *osFile) stat() (bool, error) {
+	var err error
+	if f.info, err = f.Stat(); err != nil {
+		return false, err
+	}
+	return f.info.Mode().IsRegular(), nil
+}
+
+func (f *osFile) size() int64         { return f.info.Size() }
+func (f *osFile) modified() time.Time { return f.info.ModTime() }
 
 func notThere(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
