@@ -23,6 +23,8 @@ type events struct {
 	chunks   []chunk
 	total    int
 	buf      []byte
+	// What is written by now: of which chunk, and how many of its events.
+	writing, written int
 	// packageSize is how large the package of a chunk may be, in bytes; 0 if
 	// there is no Change Dump.
 	packageSize int64
@@ -62,27 +64,17 @@ func changeListHead(l layout.Layout, indexed bool, from, until time.Time) resour
 	return d
 }
 
-// add takes a change. Of a deleted resource, only the URI is said. The path in
-// the package is staged with it; Change Lists leave that out.
-func (e *events) add(f *finding) error {
+// place decides in which list, and in which package, a change is going to be. Its
+// entry may become longer than it is by now, by at most so many bytes.
+func (e *events) place(f *finding, more int64) error {
 	if f.Type == "" {
 		return nil
 	}
-	entry := f.entry
-	if e.packageSize > 0 && f.Type != resourcesync.Deleted {
-		entry = manifestEntry(f)
-	}
-	entry.Metadata.Change = f.Type
-	var err error
-	if e.buf, err = resourcesync.AppendEntry(e.buf[:0], false, &entry); err != nil {
+	entry, err := e.entry(f)
+	if err != nil {
 		return err
 	}
-	if e.file == nil {
-		if e.file, err = e.stage.create(); err != nil {
-			return err
-		}
-	}
-	size, weight := int64(len(e.buf))+e.standard.stampBytes(&entry), layout.Weight(f.entry.Loc, f.size)
+	size, weight := int64(len(e.buf))+more+e.standard.stampBytes(&entry), layout.Weight(f.entry.Loc, f.size)
 	c, err := e.chunk(size, weight)
 	if err != nil {
 		return err
@@ -90,14 +82,52 @@ func (e *events) add(f *finding) error {
 	c.entries++
 	c.bytes += size
 	c.weight += weight
-	c.end += int64(len(e.buf))
 	e.total++
 	if c.packing != nil && f.Type != resourcesync.Deleted {
-		if err := c.packing.add(f); err != nil {
+		return c.packing.add(f)
+	}
+	return nil
+}
+
+// entry puts what is staged of a change into the buffer. Of a deleted resource, only
+// the URI is said. The path in the package is staged with it; Change Lists leave
+// that out.
+func (e *events) entry(f *finding) (resourcesync.Entry, error) {
+	entry := f.entry
+	if e.packageSize > 0 && f.Type != resourcesync.Deleted {
+		entry.Metadata.Path = manifestEntry(f).Metadata.Path
+	}
+	entry.Metadata.Change = f.Type
+	var err error
+	e.buf, err = resourcesync.AppendEntry(e.buf[:0], false, &entry)
+	return entry, err
+}
+
+// write stages a change, in the order in which they were placed.
+func (e *events) write(f *finding) error {
+	if f.Type == "" {
+		return nil
+	}
+	if _, err := e.entry(f); err != nil {
+		return err
+	}
+	if e.file == nil {
+		var err error
+		if e.file, err = e.stage.create(); err != nil {
 			return err
 		}
 	}
-	_, err = e.file.Write(e.buf)
+	c := &e.chunks[e.writing]
+	if e.written == c.entries { // the next one begins where this one ends
+		end := c.end
+		e.writing++
+		e.written = 0
+		c = &e.chunks[e.writing]
+		c.start, c.end = end, end
+	}
+	e.written++
+	c.end += int64(len(e.buf))
+	_, err := e.file.Write(e.buf)
 	return err
 }
 
@@ -113,7 +143,6 @@ func (e *events) chunk(size, weight int64) (*chunk, error) {
 		if err := c.pause(); err != nil {
 			return nil, err
 		}
-		next.start, next.end = c.end, c.end
 	}
 	if e.packageSize > 0 {
 		var err error

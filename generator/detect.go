@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -401,9 +402,15 @@ func (d *detector) clamp(path string) {
 
 // same reports whether a finding leaves the published entry as it is.
 func (f *finding) same() bool {
+	return f.before != nil && f.before.Position.Canonical && f.sameBitstream() &&
+		f.before.ChangeFreq == f.entry.ChangeFreq && slices.Equal(f.before.Links, f.entry.Links)
+}
+
+// sameBitstream reports whether a finding leaves as it is what manifests say of a
+// resource, which is without its links.
+func (f *finding) sameBitstream() bool {
 	b := f.before
-	return b != nil && b.Position.Canonical && len(b.Links) == 0 && b.ChangeFreq == "" &&
-		b.LastModified.Equal(f.entry.LastModified) && b.Metadata == f.entry.Metadata
+	return b != nil && b.LastModified.Equal(f.entry.LastModified) && b.Metadata == f.entry.Metadata
 }
 
 // reserved are the URIs of the publication, which no resource may have.

@@ -147,10 +147,11 @@ func pack(d *document, policy zipdump.Policy) (*zipdump.Bitstream, error) {
 	return b, b.Finish()
 }
 
-// manifestEntry returns what a manifest says of a resource that is in its
+// manifestEntry returns what a manifest says, without links, of a resource that is in its
 // package.
 func manifestEntry(f *finding) resourcesync.Entry {
 	e := f.entry
+	e.Links, e.ChangeFreq = nil, ""
 	e.Metadata.Path = "/" + zipdump.Path(f.Path)
 	return e
 }

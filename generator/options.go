@@ -15,6 +15,7 @@ import (
 
 	"github.com/wellspring-sync/wellspring/hashing"
 	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/relation"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
@@ -63,6 +64,14 @@ type Options struct {
 	// Standard is the version in whose form changes are published; by default
 	// Standard11.
 	Standard Standard
+	// Links are what resources link to; nil stands for no links.
+	Links *relation.Rules
+	// ChangeFreq are hints about how often resources change; the first one that
+	// matches counts.
+	ChangeFreq []FreqRule
+	// DescribedBy is the URI of what describes the Source and its set of resources,
+	// or empty.
+	DescribedBy string
 	// Previous says where the last publication is.
 	Previous Previous
 	// Now is the clock; by default that of the system.

@@ -187,7 +187,11 @@ func (r *reader) checkDumps() {
 		for _, b := range slices.Concat(d.packages...) {
 			got = append(got, b.entry)
 		}
-		if diff := cmp.Diff(slices.Concat(r.p.parts...), got); diff != "" {
+		want := slices.Concat(r.p.parts...)
+		for i := range want { // manifests of the Resource Dump have no links
+			want[i].Links = nil
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
 			r.t.Errorf("(-Resource List +Resource Dump):\n%s", diff)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/wellspring-sync/wellspring/relation"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/verify"
 )
@@ -110,6 +111,15 @@ func (h *history) prune() {
 	}
 }
 
+// linkRules links each resource to a URI or to a file.
+func linkRules(href, file string) *relation.Rules {
+	rules, err := relation.New([]relation.Rule{{Name: "x", Match: []string{"**"}, Rel: "related", Href: href, File: file}})
+	if err != nil {
+		panic(err)
+	}
+	return rules
+}
+
 // drawHistory chooses how changes are told, how lists are closed, and how long
 // they stay.
 func (h *history) drawHistory() {
@@ -122,6 +132,7 @@ func (h *history) drawHistory() {
 	}
 	h.options.ArchiveKeep, _ = ParseArchiveKeep(rapid.SampledFrom([]string{"daily=all", "daily=2", "weekly=1,yearly=all"}).Draw(h.t, "archive keep"))
 	h.options.Standard = rapid.SampledFrom([]Standard{"", Standard11, Standard10}).Draw(h.t, "standard")
+	h.options.Links = rapid.SampledFrom([]*relation.Rules{nil, nil, linkRules("https://example.org/{name}", ""), linkRules("", "{dir}/a")}).Draw(h.t, "links")
 	h.options.KeepChanges, _ = ParseKeep(rapid.SampledFrom([]string{"all", "all", "0", "2d"}).Draw(h.t, "keep"))
 }
 
@@ -267,10 +278,22 @@ func (h *history) buildAndCheck() {
 func withoutTimes(state map[string]resourcesync.Entry) map[string]resourcesync.Entry {
 	bare := map[string]resourcesync.Entry{}
 	for uri, e := range state {
-		e.LastModified = time.Time{}
+		e.LastModified, e.Links = time.Time{}, nil
 		bare[uri] = e
 	}
 	return bare
+}
+
+// linksOf returns the links of all resources, but for times.
+func linksOf(p publication) map[string][]resourcesync.Link {
+	all := map[string][]resourcesync.Link{}
+	for uri, e := range p.resources {
+		for _, l := range e.Links {
+			l.Modified = time.Time{}
+			all[uri] = append(all[uri], l)
+		}
+	}
+	return all
 }
 
 func (h *history) compareWithScratch() {
@@ -279,10 +302,17 @@ func (h *history) compareWithScratch() {
 	fresh.options.Out = h.dir + "/scratch"
 	fresh.options.Cache = ""
 	fresh.now = h.now
+	// Archives that were on stay on, and the list has a link to them.
+	_, err := os.Stat(filepath.Join(h.out, "resourcesync", "resourcelist-archive.xml"))
+	archives := err == nil
+	fresh.options.Archive = &archives
 	fresh.build()
 	scratch, steps := read(h.t, fresh.options.Out), h.past[len(h.past)-1]
 	if diff := cmp.Diff(describe(scratch.parts), describe(steps.parts)); diff != "" {
 		h.t.Fatalf("(-from scratch +step by step):\n%s", diff)
+	}
+	if diff := cmp.Diff(linksOf(scratch), linksOf(steps)); diff != "" {
+		h.t.Fatalf("links (-from scratch +step by step):\n%s", diff)
 	}
 	if diff := cmp.Diff(describePackages(scratch), describePackages(steps)); diff != "" {
 		h.t.Fatalf("packages (-from scratch +step by step):\n%s", diff)

@@ -264,6 +264,12 @@ func (r *run) descriptions() []description {
 		Links:    []resourcesync.Link{{Rel: resourcesync.RelUp, Href: l.SourceDescription().URI}},
 	}
 	source := &resourcesync.Document{Metadata: resourcesync.Metadata{Capability: resourcesync.Description}}
+	set := capability(l.CapabilityList(), resourcesync.CapabilityList)
+	if r.o.DescribedBy != "" {
+		about := resourcesync.Link{Rel: resourcesync.RelDescribedBy, Href: r.o.DescribedBy}
+		source.Links, set.Links = append(source.Links, about), append(set.Links, about)
+		list.Links = append(list.Links, about)
+	}
 	capabilities := []resourcesync.Entry{
 		capability(l.ResourceList(), resourcesync.ResourceList),
 		capability(l.ChangeList(), resourcesync.ChangeList),
@@ -281,7 +287,7 @@ func (r *run) descriptions() []description {
 	}
 	return []description{
 		{l.CapabilityList(), mustMarshal(list, capabilities...)},
-		{l.SourceDescription(), mustMarshal(source, capability(l.CapabilityList(), resourcesync.CapabilityList))},
+		{l.SourceDescription(), mustMarshal(source, set)},
 	}
 }
 

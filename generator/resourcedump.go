@@ -118,7 +118,7 @@ func (d *resourceDump) put(f *finding) error {
 	if f.before == nil || f.before.Package == nil {
 		return fmt.Errorf("%q was not read for its package", f.Path)
 	}
-	if f.same() {
+	if f.sameBitstream() {
 		return d.keep(f.before)
 	}
 	if err := d.flush(); err != nil { // the metadata alone is new

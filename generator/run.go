@@ -83,6 +83,7 @@ type run struct {
 	meter    *meter
 	cache    *cacheWriter // nil if none is written
 
+	linker       *linker
 	linkWarnings []string
 	hidden       nowLeftOut
 	oddNames     oddNames
@@ -256,6 +257,7 @@ func (r *run) survey(ctx context.Context) error {
 	if err := r.begin(); err != nil {
 		return err
 	}
+	defer r.linker.close()
 	stop := r.meter.start(ctx, r.count)
 	defer stop()
 	d := r.detector()
@@ -268,6 +270,10 @@ func (r *run) survey(ctx context.Context) error {
 			return refuseIdentity(err)
 		}
 	}
+	if err := r.second(ctx); err != nil {
+		return err
+	}
+	r.warnOfUnused()
 	slices.Sort(r.linkWarnings)
 	r.report.Warnings = append(r.report.Warnings, r.linkWarnings...)
 	switch {
@@ -308,13 +314,15 @@ func (r *run) checkTime(d *detector) error {
 }
 
 // begin makes what gathers the findings.
-func (r *run) begin() error {
+func (r *run) begin() (err error) {
+	if r.linker, err = r.newLinker(); err != nil {
+		return fmt.Errorf("making a temporary file: %w", err)
+	}
 	if r.o.DryRun {
 		r.archives = r.newArchives()
 		return nil
 	}
 	r.stage = &stage{tx: r.tx, packed: r.meter.pack}
-	var err error
 	r.archives = r.newArchives()
 	links := r.archives.links(resourcesync.ResourceList)
 	if r.list, err = newResourceList(r.stage, r.layout, r.prev.snapshot, r.o.limits, links); err != nil {
@@ -377,15 +385,19 @@ func (r *run) findings(ctx context.Context, d *detector) iter.Seq2[*finding, err
 	files := ahead(ctx, func(ctx context.Context) iter.Seq2[*scanner.File, error] {
 		return scanner.Scan(ctx, r.tree, r.scanOptions(r.leftOut))
 	})
-	var before iter.Seq2[*snapshot.Previous, error] = func(func(*snapshot.Previous, error) bool) {}
-	if s := r.prev.snapshot; s != nil {
-		before = ahead(ctx, s.Resources)
-	}
-	pairs := snapshot.Merge(before, files, func(f *scanner.File) string { return f.URI })
+	pairs := snapshot.Merge(r.before(ctx), files, func(f *scanner.File) string { return f.URI })
 	pool := hashing.Pool{
 		Opener: r.opener, Workers: r.o.Jobs, Progress: r.meter.read, MaxWeight: int64(r.o.Jobs) * workerMemory,
 	}
 	return d.findings(ctx, hashing.Files(ctx, pool, d.candidates(pairs), d.job))
+}
+
+// before returns what was published, in the order of URIs.
+func (r *run) before(ctx context.Context) iter.Seq2[*snapshot.Previous, error] {
+	if s := r.prev.snapshot; s != nil {
+		return ahead(ctx, s.Resources)
+	}
+	return func(func(*snapshot.Previous, error) bool) {}
 }
 
 func (r *run) scanOptions(leftOut func(string, scanner.Reason)) scanner.Options {
@@ -427,10 +439,6 @@ func (r *run) take(f *finding) error {
 		r.report.Created++
 	case resourcesync.Updated:
 		r.report.Updated++
-	default:
-		if !f.same() {
-			r.report.Refreshed++
-		}
 	}
 	if f.Type != resourcesync.Deleted {
 		r.oddNames.look(f)
@@ -440,21 +448,52 @@ func (r *run) take(f *finding) error {
 	if f.Type != "" && r.prev.snapshot != nil {
 		r.o.OnChange(f.Change)
 	}
+	if err := r.pack(f); err != nil {
+		return err
+	}
+	if err := f.content.close(); err != nil {
+		return err
+	}
+	if r.linker.facts != nil { // nothing can be said of it before all is known
+		return r.linker.facts.add(f)
+	}
+	if err := r.linker.describe(f); err != nil {
+		return err
+	}
+	return r.write(f)
+}
+
+// pack puts a finding into packages, and decides in which list its event will be.
+func (r *run) pack(f *finding) error {
 	if r.o.DryRun {
 		return nil
 	}
 	if r.prev.snapshot != nil {
-		if err := r.events.add(f); err != nil {
+		more, err := r.linker.bytes(f)
+		if err != nil {
+			return err
+		}
+		if err := r.events.place(f, more); err != nil {
 			return err
 		}
 	}
-	if err := r.list.add(f); err != nil {
-		return err
+	return r.dump.add(f)
+}
+
+// write passes a finding, with all that is said of it, to what writes the lists.
+func (r *run) write(f *finding) error {
+	if f.Type == "" && !f.same() {
+		r.report.Refreshed++
 	}
-	if err := r.dump.add(f); err != nil {
-		return err
+	if r.o.DryRun {
+		return nil
 	}
-	return f.content.close()
+	if r.prev.snapshot != nil {
+		if err := r.events.write(f); err != nil {
+			return err
+		}
+	}
+	return r.list.add(f)
 }
 
 // maxLinkWarnings keeps a source full of broken links from flooding the screen.

@@ -66,6 +66,21 @@ func NewGlob(pattern string) (Glob, error) {
 	return g, nil
 }
 
+// Matches reports whether the pattern is about a file, or about a directory in which
+// it is.
+func (g *Glob) Matches(path string) bool {
+	for end := 1; end <= len(path); end++ {
+		if end < len(path) && path[end] != '/' {
+			continue
+		}
+		entry := path[:end]
+		if g.match(entry, entry[strings.LastIndexByte(entry, '/')+1:], end < len(path)) {
+			return true
+		}
+	}
+	return false
+}
+
 // match reports whether the pattern is about this entry itself.
 func (g *Glob) match(path, name string, dir bool) bool {
 	if g.dirOnly && !dir {
@@ -201,7 +216,7 @@ func isHostFile(name string) bool {
 	switch name {
 	case "_headers", "_redirects", "_routes.json", "_worker.js", "netlify.toml", "vercel.json", "now.json",
 		"staticwebapp.config.json", "wrangler.toml", "wrangler.json", "wrangler.jsonc", "firebase.json", "amplify.yml",
-		"render.yaml", "app.yaml", "fly.toml":
+		"render.yaml", "app.yaml", "fly.toml", "wellspring.toml":
 		return true
 	}
 	return false

@@ -65,6 +65,7 @@ var usual = map[string]scanner.Reason{
 	"_worker.js":                scanner.HostFile,
 	"netlify.toml":              scanner.HostFile,
 	"vercel.json":               scanner.HostFile,
+	"wellspring.toml":           scanner.HostFile,
 	"staticwebapp.config.json":  scanner.HostFile,
 	"web.config":                scanner.HostFile,
 	"d/web.config":              scanner.HostFile,

@@ -1,0 +1,180 @@
+package generator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/wellspring-sync/wellspring/relation"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/scanner"
+	"github.com/wellspring-sync/wellspring/snapshot"
+)
+
+// linker says what resources link to, and what else rules say of them.
+type linker struct {
+	o *Options
+	// facts is nil if no link leads to a file of the source. Else it gathers what
+	// is known of all resources, so that an entry can say something of one that
+	// comes later in the order of URIs; the lists are then written in a second
+	// pass over it.
+	facts *facts
+	uri   func(path string) string
+}
+
+func (r *run) newLinker() (*linker, error) {
+	k := &linker{o: &r.o, uri: r.layout.URI}
+	if r.o.Links == nil || !r.o.Links.NeedsFiles {
+		return k, nil
+	}
+	var err error
+	k.facts, err = newFacts()
+	return k, err
+}
+
+func (k *linker) close() {
+	if k != nil && k.facts != nil {
+		k.facts.close()
+	}
+}
+
+// plan returns the links that rules give to a resource.
+func (k *linker) plan(f *finding) ([]relation.Planned, error) {
+	if k.o.Links == nil || f.Type == resourcesync.Deleted {
+		return nil, nil
+	}
+	first, _, _ := strings.Cut(string(f.entry.Metadata.Hash), " ")
+	_, digest, _ := strings.Cut(first, ":")
+	planned, err := k.o.Links.Plan(&relation.Resource{Path: f.Path, URI: f.URI, Hash: digest})
+	if err != nil {
+		return nil, fmt.Errorf("links: %w", err)
+	}
+	return planned, nil
+}
+
+// describe adds to an entry what rules say of the resource.
+func (k *linker) describe(f *finding) error {
+	if f.Type == resourcesync.Deleted {
+		return nil
+	}
+	for i := range k.o.ChangeFreq {
+		if rule := &k.o.ChangeFreq[i]; rule.matches(f.Path) {
+			f.entry.ChangeFreq, rule.used = rule.Value, true
+			break
+		}
+	}
+	planned, err := k.plan(f)
+	if err != nil {
+		return err
+	}
+	for _, p := range planned {
+		l := p.Link
+		if p.File != "" {
+			there, err := k.toFile(&l, p)
+			if err != nil {
+				return err
+			}
+			if !there {
+				continue
+			}
+		}
+		f.entry.Links = append(f.entry.Links, l)
+	}
+	return nil
+}
+
+// toFile completes a link to a file of the source, and reports whether it is there.
+func (k *linker) toFile(l *resourcesync.Link, p relation.Planned) (bool, error) {
+	uri := k.uri(p.File)
+	target, ok, err := k.facts.find(uri)
+	if err != nil || !ok {
+		return false, err
+	}
+	k.o.Links.Used(p.Rule)
+	if l.Rel == "profile" { // which goes with the link, and leads elsewhere
+		return true, nil
+	}
+	l.Href = uri
+	md := &target.Metadata
+	l.Modified, l.Hash, l.Length, l.HasLength = target.LastModified, md.Hash, md.Length, md.HasLength
+	if l.Type == "" {
+		l.Type = md.Type
+	}
+	return true, nil
+}
+
+// bytes is how long the links of a finding can become in an entry.
+func (k *linker) bytes(f *finding) (n int64, err error) {
+	if f.Type == "" || k.o.Links == nil && len(k.o.ChangeFreq) == 0 {
+		return 0, nil
+	}
+	planned, err := k.plan(f)
+	const rest = 400 // what stands around relation and URI, with two digests
+	for _, p := range planned {
+		n += rest + int64(len(p.Link.Rel)+6*len(p.Link.Href)+6*3*len(p.File)+len(k.uri(""))+len(p.Link.Type))
+	}
+	return n + int64(len("<changefreq>hourly</changefreq>")), err
+}
+
+// second goes through all findings again, with what is known of all of them by now,
+// and writes the lists.
+func (r *run) second(ctx context.Context) error {
+	k := r.linker
+	if k.facts == nil {
+		return nil
+	}
+	if err := k.facts.finish(); err != nil {
+		return err
+	}
+	before := r.before(ctx)
+	for p, err := range snapshot.Merge(before, k.facts.all, func(f *fact) string { return f.entry.Loc }) {
+		if err != nil {
+			return err
+		}
+		if p.After == nil {
+			continue // which would have been a finding, too
+		}
+		f := p.After.finding(p.Before)
+		if err := k.describe(f); err != nil {
+			return err
+		}
+		if err := r.write(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// warnOfUnused names the rules that gave nothing.
+func (r *run) warnOfUnused() {
+	if r.o.Links != nil {
+		for _, name := range r.o.Links.Unused() {
+			r.warn("%s: the rule gives no link: no file matches, or none that it leads to is there", name)
+		}
+	}
+	for i := range r.o.ChangeFreq {
+		if !r.o.ChangeFreq[i].used {
+			r.warn("%s: no file matches the rule", r.o.ChangeFreq[i].Name)
+		}
+	}
+}
+
+// FreqRule says how often resources change, as a hint for Destinations. See Z39.99-2017
+// §7.
+type FreqRule struct {
+	Name  string
+	Match []scanner.Glob
+	Value string
+
+	used bool
+}
+
+// matches reports whether the rule is about a path.
+func (r *FreqRule) matches(path string) bool {
+	for i := range r.Match {
+		if r.Match[i].Matches(path) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,285 @@
+// Package relation plans links from resources to others, by rules with globs and
+// templates over the path (Z39.99-2017 §14). It knows nothing of what is in the
+// source: whether a file is there that a link is meant for is for others to find
+// out.
+package relation
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// Rule says which resources link to what.
+type Rule struct {
+	// Name is what messages call the rule.
+	Name string
+	// Match are globs over paths. What * and ** stood for can be used in
+	// templates as {1}, {2} and so on.
+	Match []string
+	Rel   string
+	// Href is a template of the URI that is linked to, or File one of the path
+	// of a file of the source.
+	Href, File string
+	Pri        int
+	Type       string
+	// Profile is a template of a URI that tells in which form something is
+	// described. It makes a link of its own. See Z39.99-2017 §14.5.
+	Profile string
+}
+
+// Resource is what templates can speak of.
+type Resource struct {
+	Path string // in the source
+	URI  string
+	// Hash is the first digest, in hexadecimal digits.
+	Hash string
+}
+
+// Planned is a link of a resource. If File is not empty, it leads to the URI of that
+// file of the source, if there is one, and Link.Href is empty.
+type Planned struct {
+	Link resourcesync.Link
+	File string
+	Rule int // which rule has planned it
+}
+
+// Rules are rules that have been checked. They can be used by several goroutines.
+type Rules struct {
+	rules []rule
+	// NeedsFiles is true if a rule links to files of the source.
+	NeedsFiles bool
+}
+
+type rule struct {
+	Rule
+	globs               []*regexp.Regexp
+	href, file, profile *template
+	used                *atomic.Int64
+}
+
+// New checks rules.
+func New(rules []Rule) (*Rules, error) {
+	all := &Rules{}
+	for _, r := range rules {
+		c := rule{Rule: r, used: &atomic.Int64{}}
+		captures := -1
+		for _, glob := range r.Match {
+			e, err := compileGlob(glob)
+			if err != nil {
+				return nil, fmt.Errorf("%s: match: %w", r.Name, err)
+			}
+			if captures < 0 || e.NumSubexp() < captures {
+				captures = e.NumSubexp()
+			}
+			c.globs = append(c.globs, e)
+		}
+		for _, t := range []struct {
+			name, text string
+			to         **template
+			escape     bool
+		}{{"href", r.Href, &c.href, true}, {"file", r.File, &c.file, false}, {"profile", r.Profile, &c.profile, true}} {
+			if t.text == "" {
+				continue
+			}
+			parsed, err := parseTemplate(t.text, captures, t.escape)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", r.Name, t.name, err)
+			}
+			*t.to = parsed
+		}
+		if err := c.check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		all.NeedsFiles = all.NeedsFiles || c.file != nil
+		all.rules = append(all.rules, c)
+	}
+	return all, nil
+}
+
+// check tries the templates with an example, so that one that never gives a URI is
+// found at once.
+func (r *rule) check() error {
+	if (r.href == nil) == (r.file == nil) {
+		return fmt.Errorf("it needs href or file, and not both")
+	}
+	if !isRelation(r.Rel) {
+		return fmt.Errorf("rel is %q, which is neither a name nor a URI", r.Rel)
+	}
+	if r.Pri < 0 || r.Pri > 999_999 {
+		return fmt.Errorf("pri is %d, not from 1 to 999999", r.Pri)
+	}
+	example := Resource{Path: "dir/name.ext", URI: "https://example.org/dir/name.ext", Hash: strings.Repeat("0", 64)}
+	captures := make([]string, 20)
+	for i := range captures {
+		captures[i] = "x"
+	}
+	for _, t := range []*template{r.href, r.profile} {
+		if t == nil {
+			continue
+		}
+		if s := t.expand(&example, captures); !isURI(s) {
+			return fmt.Errorf("%q does not give a URI, but %q, for example", t.text, s)
+		}
+	}
+	return nil
+}
+
+// Plan returns the links of a resource, in the order of the rules.
+func (rs *Rules) Plan(r *Resource) ([]Planned, error) {
+	var all []Planned
+	for i := range rs.rules {
+		c := &rs.rules[i]
+		captures, ok := c.match(r.Path)
+		if !ok {
+			continue
+		}
+		p := Planned{Rule: i, Link: resourcesync.Link{Rel: c.Rel, Pri: c.Pri, Type: c.Type}}
+		if c.file != nil {
+			p.File = c.file.expand(r, captures)
+		} else {
+			c.used.Add(1)
+			p.Link.Href = c.href.expand(r, captures)
+			if !isURI(p.Link.Href) {
+				return nil, fmt.Errorf("%s: for %q, href gives %q, which is no URI", c.Name, r.Path, p.Link.Href)
+			}
+		}
+		all = append(all, p)
+		if c.profile == nil {
+			continue
+		}
+		profile := c.profile.expand(r, captures)
+		if !isURI(profile) {
+			return nil, fmt.Errorf("%s: for %q, profile gives %q, which is no URI", c.Name, r.Path, profile)
+		}
+		all = append(all, Planned{Rule: i, File: p.File, Link: resourcesync.Link{Rel: "profile", Href: profile}})
+	}
+	return all, nil
+}
+
+// Used tells a rule that the file was there to which one of its links leads.
+func (rs *Rules) Used(rule int) { rs.rules[rule].used.Add(1) }
+
+// Unused returns the names of the rules that gave no link.
+func (rs *Rules) Unused() []string {
+	var names []string
+	for i := range rs.rules {
+		if rs.rules[i].used.Load() == 0 {
+			names = append(names, rs.rules[i].Name)
+		}
+	}
+	return names
+}
+
+func (r *rule) match(path string) (captures []string, ok bool) {
+	for _, g := range r.globs {
+		if m := g.FindStringSubmatch(path); m != nil {
+			return m[1:], true
+		}
+	}
+	return nil, false
+}
+
+// compileGlob turns a glob into an expression whose groups are what its wildcards
+// stand for. A glob without a slash is about names at any depth.
+func compileGlob(glob string) (*regexp.Regexp, error) {
+	var b strings.Builder
+	b.WriteString(`\A`)
+	rest := strings.TrimPrefix(glob, "/")
+	if rest == "" {
+		return nil, fmt.Errorf("%q is not a pattern", glob)
+	}
+	if !strings.Contains(glob, "/") {
+		b.WriteString(`(?:.*/)?`)
+	}
+	for depth := 0; rest != ""; {
+		switch {
+		case strings.HasPrefix(rest, "**/"):
+			b.WriteString(`(?:(.*)/)?`)
+			rest = rest[3:]
+			continue
+		case strings.HasPrefix(rest, "**"):
+			b.WriteString(`(.*)`)
+			rest = rest[2:]
+			continue
+		}
+		c := rest[0]
+		rest = rest[1:]
+		switch c {
+		case '*':
+			b.WriteString(`([^/]*)`)
+		case '?':
+			b.WriteString(`[^/]`)
+		case '{':
+			depth++
+			b.WriteString(`(?:`)
+		case '}':
+			if depth--; depth < 0 {
+				return nil, fmt.Errorf("%q has a } without a {", glob)
+			}
+			b.WriteByte(')')
+		case ',':
+			if depth > 0 {
+				b.WriteByte('|')
+			} else {
+				b.WriteByte(',')
+			}
+		case '[':
+			end := strings.IndexByte(rest, ']')
+			if end < 1 {
+				return nil, fmt.Errorf("%q has a [ without a ]", glob)
+			}
+			b.WriteByte('[')
+			class := rest[:end]
+			if class[0] == '!' {
+				class = "^/" + class[1:]
+			}
+			b.WriteString(strings.ReplaceAll(class, `\`, `\\`))
+			b.WriteByte(']')
+			rest = rest[end+1:]
+		case '\\':
+			if rest == "" {
+				return nil, fmt.Errorf("%q ends with a backslash", glob)
+			}
+			b.WriteString(regexp.QuoteMeta(rest[:1]))
+			rest = rest[1:]
+		default:
+			b.WriteString(regexp.QuoteMeta(string([]byte{c})))
+		}
+		if rest == "" && depth > 0 {
+			return nil, fmt.Errorf("%q has a { without a }", glob)
+		}
+	}
+	b.WriteString(`\z`)
+	return regexp.Compile("(?s)" + b.String())
+}
+
+// isRelation reports whether s can be a relation type. See RFC 8288 §3.3.
+func isRelation(s string) bool {
+	if isURI(s) {
+		return true
+	}
+	for i := range len(s) {
+		c := s[i]
+		if !('a' <= c && c <= 'z' || i > 0 && ('0' <= c && c <= '9' || c == '.' || c == '-')) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isURI reports whether s is an absolute URI without what would have to be escaped.
+func isURI(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`<>"{}|\^`+"`", c) >= 0 {
+			return false
+		}
+	}
+	u, err := url.Parse(s)
+	return err == nil && u.IsAbs() && (u.Opaque != "" || u.Host != "" || u.Path != "") &&
+		!((u.Scheme == "http" || u.Scheme == "https") && u.Host == "")
+}
