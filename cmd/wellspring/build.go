@@ -93,6 +93,10 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.acceptClock, "accept-clock", false, "go on although the clock is a day or more behind the last publication")
 }
 
+func (f *sourceFlags) addDryRun(flags *pflag.FlagSet) {
+	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "find out what would be published, and write nothing")
+}
+
 // addKeepFlags adds what commands share that change a publication.
 func (f *sourceFlags) addKeepFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.keepChanges, "keep-changes", generator.DefaultKeepChanges.String(), "`time` for which to list changes, such as 36h, 90d, 12w, 6m, 2y or all")
@@ -102,23 +106,30 @@ func (f *sourceFlags) addKeepFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.lockTimeout, "lock-timeout", 0, "`duration` for which to wait for another run to end")
 }
 
+// options takes the settings, and turns them into options.
+func (c *cli) options(cmd *cobra.Command, f *sourceFlags, args []string) (generator.Options, error) {
+	l, err := c.load(cmd, args)
+	if err != nil {
+		return generator.Options{}, err
+	}
+	return f.options(cmd, l)
+}
+
 // options checks the flags and turns them into options.
-func (f *sourceFlags) options(cmd *cobra.Command, args []string) (generator.Options, error) {
+func (f *sourceFlags) options(cmd *cobra.Command, l *loaded) (generator.Options, error) {
 	o := generator.Options{
-		Source: ".", Out: f.out,
+		Source: l.source, Out: f.out,
 		SkipSymlinks: f.symlinks == "skip",
 		Checksum:     f.checksum, Jobs: f.jobs, DryRun: f.dryRun,
 		AllowEmpty: f.allowEmpty, Rebase: f.rebase, AcceptClock: f.acceptClock, LockTimeout: f.lockTimeout,
 		Release: release(),
 	}
-	if len(args) > 0 {
-		o.Source = args[0]
-	}
 	if cmd.Flags().Changed("archive") {
 		o.Archive = &f.archive
 	}
 	o.DumpsByDefault = !cmd.Flags().Changed("dumps")
-	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.setKeep, f.setPrevious, f.checkSource} {
+	setTables := func(o *generator.Options) error { return l.setTables(o) }
+	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.setKeep, f.setPrevious, f.checkSource, setTables} {
 		if err := set(&o); err != nil {
 			return o, &usageError{err, cmd.CommandPath()}
 		}
@@ -374,12 +385,12 @@ the top of the source; ** stands for any number of folders.
 		},
 	}
 	f.addFlags(cmd.Flags())
-	cmd.Flags().BoolVarP(&f.dryRun, "dry-run", "n", false, "find out what would be published, and write nothing")
+	f.addDryRun(cmd.Flags())
 	return cmd
 }
 
 func (c *cli) build(cmd *cobra.Command, f *sourceFlags, args []string) error {
-	o, err := f.options(cmd, args)
+	o, err := c.options(cmd, f, args)
 	if err != nil {
 		return err
 	}
@@ -404,7 +415,7 @@ writes nothing.
 		Example: `  wellspring status public --base-url https://example.org/`,
 		Args:    atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := f.options(cmd, args)
+			o, err := c.options(cmd, f, args)
 			if err != nil {
 				return err
 			}

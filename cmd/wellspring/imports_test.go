@@ -13,15 +13,17 @@ const module = "github.com/wellspring-sync/wellspring/"
 // allowed says which packages of ours each package may import: those to the
 // right of it in the picture of ARCHITECTURE.md.
 var allowed = map[string][]string{
-	"cmd/wellspring": {"generator", "hashing", "history", "layout", "publish", "remote", "resourcesync", "scanner", "snapshot", "verify"},
-	"generator":      {"hashing", "layout", "publish", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
+	"cmd/wellspring": {"generator", "hashing", "history", "layout", "publish", "relation", "remote", "resourcesync", "scanner", "settings", "snapshot", "verify"},
+	"generator":      {"hashing", "layout", "publish", "relation", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
 	"hashing":        {"resourcesync"},
 	"history":        {"resourcesync", "snapshot"},
 	"layout":         {},
 	"publish":        {},
+	"relation":       {"resourcesync"},
 	"remote":         {"layout"},
 	"resourcesync":   {},
 	"scanner":        {},
+	"settings":       {},
 	"snapshot":       {"layout", "resourcesync"},
 	"verify":         {"resourcesync"},
 	"zipdump":        {},

@@ -38,6 +38,9 @@ first run after that removes it.
 }
 
 func (c *cli) prune(cmd *cobra.Command, f *sourceFlags, args []string) error {
+	if _, err := c.load(cmd, args); err != nil {
+		return err
+	}
 	o := generator.Options{Out: ".", DryRun: f.dryRun, LockTimeout: f.lockTimeout, Release: release(), Log: c.log()}
 	if len(args) > 0 {
 		o.Out = args[0]

@@ -44,6 +44,7 @@ type cli struct {
 	json    bool
 	quiet   bool
 	verbose int
+	config  string
 }
 
 // Exit codes. The help and the README list them.
@@ -93,7 +94,8 @@ harvesters can copy, follow and audit.
 	flags.BoolVar(&c.json, "json", false, "write the result as JSON")
 	flags.BoolVarP(&c.quiet, "quiet", "q", false, "say nothing but warnings and errors")
 	flags.VarPF((*counter)(&c.verbose), "verbose", "v", "say more: each change; twice, each file that is left out or written").NoOptDefVal = "true"
-	root.AddCommand(c.buildCommand(), c.statusCommand(), c.logCommand(), c.pruneCommand(), c.verifyCommand(), c.versionCommand())
+	flags.StringVar(&c.config, "config", "", "`file` of settings (default: wellspring.toml in the working directory, if it is there)")
+	root.AddCommand(c.buildCommand(), c.statusCommand(), c.configCommand(), c.initCommand(), c.logCommand(), c.pruneCommand(), c.verifyCommand(), c.versionCommand())
 	return root
 }
 

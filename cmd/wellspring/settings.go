@@ -1,0 +1,272 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/wellspring-sync/wellspring/settings"
+)
+
+// Where a value comes from. A flag wins over the environment, and that over the
+// file.
+const (
+	fromDefault = "default"
+	fromFlag    = "flag"
+)
+
+// variable returns the name of the variable of the environment for a setting.
+func variable(key string) string { return "WELLSPRING_" + strings.ToUpper(key) }
+
+// settingName returns the name of the setting for a flag.
+func settingName(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
+
+// sourceKey is the setting that has no flag: it is the argument of build.
+const sourceKey = "source"
+
+// notSettings are flags of build that are about one call, or about settings.
+var notSettings = []string{"help", "json", "quiet", "verbose", "config", "exit-code"}
+
+// loaded are the settings of a command, and where each of them comes from.
+type loaded struct {
+	file    *settings.File // nil if there is none
+	origins map[string]string
+	source  string
+}
+
+// settingKeys returns the settings that there are: those of build's flags.
+func settingKeys() []settings.Key {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f := &sourceFlags{}
+	f.addFlags(flags)
+	f.addDryRun(flags)
+	keys := []settings.Key{{Name: sourceKey, Kind: settings.Text}}
+	flags.VisitAll(func(flag *pflag.Flag) {
+		keys = append(keys, settings.Key{Name: settingName(flag.Name), Kind: kindOf(flag)})
+	})
+	return keys
+}
+
+func kindOf(flag *pflag.Flag) settings.Kind {
+	switch flag.Value.Type() {
+	case "bool":
+		return settings.Bool
+	case "int":
+		return settings.Number
+	case "stringArray", "stringSlice":
+		return settings.List
+	}
+	return settings.Text
+}
+
+// load applies the environment and the file of settings to the flags of a command
+// that were not given.
+func (c *cli) load(cmd *cobra.Command, args []string) (*loaded, error) {
+	l := &loaded{origins: map[string]string{}, source: "."}
+	var err error
+	if l.file, err = c.readSettings(); err != nil {
+		return nil, &usageError{err, cmd.CommandPath()}
+	}
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if slices.Contains(notSettings, flag.Name) {
+			return
+		}
+		err = errors.Join(err, l.apply(flag))
+	})
+	if err != nil {
+		return nil, &usageError{err, cmd.CommandPath()}
+	}
+	l.setSource(args)
+	return l, nil
+}
+
+// readSettings reads the file that was named, or the one in the working directory.
+func (c *cli) readSettings() (*settings.File, error) {
+	name := c.config
+	if name == "" {
+		name = os.Getenv(variable("config"))
+	}
+	if name == "" {
+		if _, err := os.Stat(settings.Name); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		name = settings.Name
+	}
+	return settings.Read(name, settingKeys())
+}
+
+// apply sets a flag that was not given.
+func (l *loaded) apply(flag *pflag.Flag) error {
+	key := settingName(flag.Name)
+	if flag.Changed {
+		l.origins[key] = fromFlag
+		return nil
+	}
+	l.origins[key] = fromDefault
+	if text, ok := os.LookupEnv(variable(key)); ok && text != "" && variable(key) != headerVariable {
+		l.origins[key] = variable(key)
+		return setFlag(flag, splitVariable(flag, text), variable(key))
+	}
+	if l.file == nil {
+		return nil
+	}
+	v, ok := l.file.Values[key]
+	if !ok {
+		return nil
+	}
+	l.origins[key] = fmt.Sprintf("%s:%d", l.file.Name, v.Line)
+	return setFlag(flag, l.relative(key, v.Text), l.origins[key])
+}
+
+// splitVariable takes the lines of a variable as the items of a list.
+func splitVariable(flag *pflag.Flag, text string) []string {
+	if kindOf(flag) != settings.List {
+		return []string{text}
+	}
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+}
+
+func setFlag(flag *pflag.Flag, values []string, origin string) error {
+	if list, ok := flag.Value.(pflag.SliceValue); ok {
+		flag.Changed = true
+		return list.Replace(values)
+	}
+	if err := flag.Value.Set(values[0]); err != nil {
+		return fmt.Errorf("%s: %s is %q, which is not %s", origin, settingName(flag.Name), values[0], kinds[flag.Value.Type()])
+	}
+	flag.Changed = true
+	return nil
+}
+
+// relative makes paths in a file of settings relative to that file.
+func (l *loaded) relative(key string, values []string) []string {
+	switch key {
+	case "out", "cache", "previous", sourceKey:
+	default:
+		return values
+	}
+	values = slices.Clone(values)
+	for i, v := range values {
+		if v != "" && !filepath.IsAbs(v) && !isURL(v) && !(key == "cache" && v == "none") {
+			values[i] = filepath.Join(filepath.Dir(l.file.Name), v)
+		}
+	}
+	return values
+}
+
+// setSource finds the source: the argument, or what the settings say.
+func (l *loaded) setSource(args []string) {
+	l.origins[sourceKey] = fromDefault
+	if len(args) > 0 {
+		l.source, l.origins[sourceKey] = args[0], fromFlag
+	} else if text := os.Getenv(variable(sourceKey)); text != "" {
+		l.source, l.origins[sourceKey] = text, variable(sourceKey)
+	} else if l.file != nil {
+		if v, ok := l.file.Values[sourceKey]; ok {
+			l.source, l.origins[sourceKey] = l.relative(sourceKey, v.Text)[0], fmt.Sprintf("%s:%d", l.file.Name, v.Line)
+		}
+	}
+}
+
+// configCommand shows what the settings come to.
+func (c *cli) configCommand() *cobra.Command {
+	f := &sourceFlags{}
+	cmd := &cobra.Command{
+		Use:   "config [SOURCE]",
+		Short: "Show the settings, and where each of them comes from",
+		Long: `Config takes the flags of build, the environment (WELLSPRING_ and the name of a
+setting in capitals, such as WELLSPRING_BASE_URL) and the file of settings
+(wellspring.toml in the working directory, or --config FILE), in this order, and
+shows what a build would use. Paths in the file are relative to it. All settings
+are in docs/settings.md.
+
+With --json, the result is an object with file (or null) and settings, each with
+name, value (a list for those that can have several) and from.
+
+` + exitCodes,
+		Example: `  wellspring config
+  WELLSPRING_JOBS=2 wellspring config --config ../site.toml`,
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := c.load(cmd, args)
+			if err != nil {
+				return err
+			}
+			return c.printSettings(cmd, l)
+		},
+	}
+	f.addFlags(cmd.Flags())
+	f.addDryRun(cmd.Flags())
+	return cmd
+}
+
+// settingJSON is a setting as programs get it.
+type settingJSON struct {
+	Name  string `json:"name"`
+	Value any    `json:"value"`
+	From  string `json:"from"`
+}
+
+func (c *cli) printSettings(cmd *cobra.Command, l *loaded) error {
+	all := []settingJSON{{sourceKey, l.source, l.origins[sourceKey]}}
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if slices.Contains(notSettings, flag.Name) {
+			return
+		}
+		key := settingName(flag.Name)
+		var value any = flag.Value.String()
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			value = append([]string{}, list.GetSlice()...)
+		}
+		if key == "header" {
+			value = shownHeaders(value)
+		}
+		all = append(all, settingJSON{key, value, l.origins[key]})
+	})
+	var file *string
+	if l.file != nil {
+		file = &l.file.Name
+	}
+	if c.json {
+		return c.writeJSON(struct {
+			File     *string       `json:"file"`
+			Settings []settingJSON `json:"settings"`
+		}{file, all})
+	}
+	if file == nil {
+		if err := c.print("There is no %s here: wellspring init writes one.\n", settings.Name); err != nil {
+			return err
+		}
+	}
+	for _, s := range all {
+		if err := c.print("%-17s %-40v (%s)\n", s.Name, shownValue(s.Value), s.From); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shownHeaders hides what headers say, which may be secret.
+func shownHeaders(value any) any {
+	lines, _ := value.([]string)
+	shown := []string{}
+	for _, line := range lines {
+		name, _, _ := strings.Cut(line, ":")
+		shown = append(shown, name+": …")
+	}
+	return shown
+}
+
+func shownValue(v any) string {
+	if list, ok := v.([]string); ok {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,87 @@
+package settings
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var testKeys = []Key{
+	{"base_url", Text}, {"include", List}, {"jobs", Number}, {"hidden", Bool}, {"now", Text}, {"package_size", Text}, {"max_delete", Text},
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"plain":            "base_url = \"https://example.org/\"\ninclude = [\"*.html\", \"a/**\"]\njobs = 3\nhidden = true\nnow = 2026-01-02T03:04:05Z\nmax_delete = 20\n",
+		"byte order mark":  "\xef\xbb\xbfbase_url = \"https://example.org/\"\ninclude = [\"*.html\", \"a/**\"]\njobs = 3\nhidden = true\nnow = \"2026-01-02T03:04:05Z\"\nmax_delete = \"20\"\n",
+		"Windows and tabs": "\tbase_url\t= \"https://example.org/\"\r\n\r\ninclude = [\r\n\t\"*.html\",\r\n\t\"a/**\",\r\n]\r\njobs = 3\r\nhidden = true\r\nnow = 2026-01-02T03:04:05Z\r\nmax_delete = 20\r\n",
+	} {
+		f, err := Parse("x.toml", []byte(text), testKeys)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for key, want := range map[string][]string{
+			"base_url": {"https://example.org/"}, "include": {"*.html", "a/**"}, "jobs": {"3"}, "hidden": {"true"},
+			"now": {"2026-01-02T03:04:05Z"}, "max_delete": {"20"},
+		} {
+			if got := f.Values[key]; !slices.Equal(got.Text, want) || got.Line == 0 {
+				t.Errorf("%s: %s is %q on line %d, want %q", name, key, got.Text, got.Line, want)
+			}
+		}
+		if _, ok := f.Values["package_size"]; ok {
+			t.Errorf("%s: package_size is set", name)
+		}
+	}
+}
+
+func TestParseTables(t *testing.T) {
+	t.Parallel()
+	f, err := Parse("x.toml", []byte("described_by = \"about.html\"\n[[resource]]\nmatch = [\"a/\"]\nchangefreq = \"never\"\n\n[[resource]]\nmatch = [\"b\"]\nchangefreq = \"daily\"\n[[link]]\nmatch = [\"*.pdf\"]\nrel = \"via\"\nhref = \"https://x.example/{path}\"\n"), testKeys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.DescribedBy != "about.html" || len(f.Resources) != 2 || f.Resources[1].ChangeFreq != "daily" || f.Resources[1].Line != 6 || len(f.Links) != 1 || f.Links[0].Line != 9 {
+		t.Errorf("%+v", f.Tables)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"base_ulr = \"x\"":                     `x.toml:1:1: there is no setting base_ulr; did you mean base_url?`,
+		"\nbase-url = \"x\"":                   `x.toml:2:1: there is no setting base-url; did you mean base_url?`,
+		"colour = 1":                           `x.toml:1:1: there is no setting colour`,
+		"hidden = \"yes\"":                     `x.toml:1:10: `,
+		"jobs = 1.5":                           `x.toml:1:8: `,
+		"include = \"*.html\"":                 `x.toml:1:11: `,
+		"base_url = [\"x\"]":                   `x.toml:1:1: base_url: [x] is not a string`,
+		"hidden = true\nhidden = false":        `x.toml:2:`,
+		"hidden = ":                            `x.toml:1:`,
+		"[[link]]\nmatch=[\"*\"]\nrel=\"via\"": `neither href nor file`,
+		"[[link]]\nmatch=[\"*\"]\nhref=\"x\"":  `no rel`,
+		"[[link]]\nmatch=[\"*\"]\nrel=\"a\"\nhref=\"x\"\npri=1000000": `pri is 1000000`,
+		"[[link]]\nmatch=[\"a\"]\nhrfe=\"\"":                          `x.toml:3:1: there is no setting link.hrfe; did you mean href?`,
+		"[[links]]\nrel=\"a\"":                                        `did you mean link?`,
+		"[[resource]]\nchangefreq=\"never\"":                          `x.toml:1:1: the resource rule: it has no match`,
+		"[[resource]]\nmatch=[\"a\"]\nchangefreq=\"x\"":               `changefreq is "x", none of always, hourly`,
+	} {
+		_, err := Parse("x.toml", []byte(text), testKeys)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+			continue
+		}
+		if _, ok := errors.AsType[*Error](err); !ok {
+			t.Errorf("%q: %T", text, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("hidden = true\n[[resource]]\nmatch = [\"a\"]\n[[link]]\nmatch=[\"*\"]\nrel=\"via\"\nhref=\"x\"")
+	f.Fuzz(func(t *testing.T, text string) {
+		Parse("x.toml", []byte(text), testKeys)
+	})
+}

@@ -1,0 +1,71 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Resource is a rule about what is said of resources.
+type Resource struct {
+	Match      []string `toml:"match" doc:"globs, as those of include; the rule is for resources that match one of them, and the first rule that matches counts"`
+	ChangeFreq string   `toml:"changefreq" doc:"how often they change, as a hint: always, hourly, daily, weekly, monthly, yearly or never"`
+
+	Line int `toml:"-"`
+}
+
+// Link is a rule for links from resources. See Z39.99-2017 §14.
+type Link struct {
+	Match   []string `toml:"match" doc:"globs; the rule is for resources that match one of them. What * and ** stood for is {1}, {2} and so on"`
+	Rel     string   `toml:"rel" doc:"relation: a registered name, or a URI"`
+	Href    string   `toml:"href" doc:"template of the URI that is linked to"`
+	File    string   `toml:"file" doc:"template of the path of a file of the source that is linked to, instead of href. Without that file there is no link; with it, its hash, length, type and time of modification are in the link"`
+	Pri     int      `toml:"pri" doc:"priority among links of the same relation, from 1 (the first) to 999999"`
+	Type    string   `toml:"type" doc:"media type of what is linked to"`
+	Profile string   `toml:"profile" doc:"template of a URI that says in which form something is described; it makes a link with rel=profile beside this one"`
+
+	Line int `toml:"-"`
+}
+
+// check finds contradictions that need no knowledge of what is published.
+func (f *File) check(b []byte) error {
+	lines := keyLines(b)
+	f.DescribedByLine = lines["described_by"]
+	for i := range f.Resources {
+		r := &f.Resources[i]
+		r.Line = lines[fmt.Sprintf("resource.%d", i)]
+		switch {
+		case len(r.Match) == 0:
+			return &Error{f.Name, r.Line, 1, "the resource rule: it has no match"}
+		case !slices.Contains(frequencies, r.ChangeFreq):
+			return &Error{f.Name, r.Line, 1, fmt.Sprintf("the resource rule: changefreq is %q, none of %s", r.ChangeFreq, strings.Join(frequencies, ", "))}
+		}
+	}
+	for i := range f.Links {
+		l := &f.Links[i]
+		l.Line = lines[fmt.Sprintf("link.%d", i)]
+		if err := l.check(); err != nil {
+			return &Error{f.Name, l.Line, 1, "the link: " + err.Error()}
+		}
+	}
+	return nil
+}
+
+func (l *Link) check() error {
+	switch {
+	case len(l.Match) == 0:
+		return fmt.Errorf("it has no match")
+	case l.Rel == "":
+		return fmt.Errorf("it has no rel")
+	case l.Href == "" && l.File == "":
+		return fmt.Errorf("it has neither href nor file")
+	case l.Href != "" && l.File != "":
+		return fmt.Errorf("it has both href and file")
+	case l.Pri < 0 || l.Pri > 999_999:
+		return fmt.Errorf("pri is %d, not from 1 to 999999", l.Pri)
+	}
+	return nil
+}
+
+// frequencies are the words of Sitemaps. See Z39.99-2017 §7.
+var frequencies = []string{"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"}
