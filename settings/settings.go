@@ -70,6 +70,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 }
 
+// ErrNoFile says that what was named cannot be a file of settings.
+var ErrNoFile = errors.New("is not a file, or longer than 4 MiB")
+
 // maxBytes is how long a file of settings may be: one that a person writes is
 // shorter by far.
 const maxBytes = 4 << 20
@@ -81,7 +84,7 @@ func Read(name string, keys []Key) (*File, error) {
 		return nil, fmt.Errorf("the settings: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxBytes {
-		return nil, fmt.Errorf("the settings: %s is not a file, or longer than %d bytes", name, maxBytes)
+		return nil, fmt.Errorf("the settings: %s %w", name, ErrNoFile)
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {

@@ -72,7 +72,11 @@ func (c *cli) load(cmd *cobra.Command, args []string) (*loaded, error) {
 	l := &loaded{origins: map[string]string{}, source: "."}
 	var err error
 	if l.file, err = c.readSettings(); err != nil {
-		return nil, &usageError{err, cmd.CommandPath()}
+		var odd *settings.Error
+		if errors.As(err, &odd) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, settings.ErrNoFile) {
+			err = &usageError{err, cmd.CommandPath()}
+		}
+		return nil, err
 	}
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if slices.Contains(notSettings, flag.Name) {
