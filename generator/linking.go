@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/wellspring-sync/wellspring/original"
 	"github.com/wellspring-sync/wellspring/relation"
+	"github.com/wellspring-sync/wellspring/remote"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
 	"github.com/wellspring-sync/wellspring/snapshot"
@@ -19,22 +21,44 @@ type linker struct {
 	// comes later in the order of URIs; the lists are then written in a second
 	// pass over it.
 	facts *facts
+	// lists are those of other Sources, by where they are.
+	lists map[string]*original.List
 	uri   func(path string) string
 }
 
-func (r *run) newLinker() (*linker, error) {
-	k := &linker{o: &r.o, uri: r.layout.URI}
-	if r.o.Links == nil || !r.o.Links.NeedsFiles {
+func (r *run) newLinker(ctx context.Context) (*linker, error) {
+	k := &linker{o: &r.o, uri: r.layout.URI, lists: map[string]*original.List{}}
+	if r.o.Links == nil {
+		return k, nil
+	}
+	for _, place := range r.o.Links.Lists() {
+		list, err := original.Read(ctx, place, r.o.Previous.Header, r.o.Release)
+		if err != nil {
+			k.close()
+			return nil, fmt.Errorf("reading the Resource List %s for links to it: %w", remote.Redacted(place), err)
+		}
+		k.lists[place] = list
+	}
+	if !r.o.Links.NeedsFiles {
 		return k, nil
 	}
 	var err error
-	k.facts, err = newFacts()
-	return k, err
+	if k.facts, err = newFacts(); err != nil {
+		k.close()
+		return nil, fmt.Errorf("making a temporary file: %w", err)
+	}
+	return k, nil
 }
 
 func (k *linker) close() {
-	if k != nil && k.facts != nil {
+	if k == nil {
+		return
+	}
+	if k.facts != nil {
 		k.facts.close()
+	}
+	for _, list := range k.lists {
+		list.Close()
 	}
 }
 
@@ -68,15 +92,18 @@ func (k *linker) describe(f *finding) error {
 		return err
 	}
 	for _, p := range planned {
-		l := p.Link
-		if p.File != "" {
-			there, err := k.toFile(&l, p)
-			if err != nil {
-				return err
-			}
-			if !there {
-				continue
-			}
+		l, there := p.Link, true
+		switch {
+		case p.File != "":
+			there, err = k.toFile(&l, p)
+		case p.List != "":
+			there, err = k.toOriginal(&l, p)
+		}
+		if err != nil {
+			return err
+		}
+		if !there {
+			continue
 		}
 		f.entry.Links = append(f.entry.Links, l)
 	}
@@ -103,6 +130,22 @@ func (k *linker) toFile(l *resourcesync.Link, p relation.Planned) (bool, error) 
 	return true, nil
 }
 
+// toOriginal completes a link to a resource of another Source, and reports whether
+// that lists it.
+func (k *linker) toOriginal(l *resourcesync.Link, p relation.Planned) (bool, error) {
+	found, ok, err := k.lists[p.List].Find(l.Href)
+	if err != nil || !ok {
+		return false, err
+	}
+	k.o.Links.Used(p.Rule)
+	found.Pri = l.Pri
+	if l.Type != "" {
+		found.Type = l.Type
+	}
+	*l = found
+	return true, nil
+}
+
 // bytes is how long the links of a finding can become in an entry.
 func (k *linker) bytes(f *finding) (n int64, err error) {
 	if f.Type == "" || k.o.Links == nil && len(k.o.ChangeFreq) == 0 {
@@ -111,6 +154,9 @@ func (k *linker) bytes(f *finding) (n int64, err error) {
 	planned, err := k.plan(f)
 	const rest = 400 // what stands around relation and URI, with two digests
 	for _, p := range planned {
+		if p.List != "" { // it may lead to somewhere else yet
+			n += 8 << 10
+		}
 		n += rest + int64(len(p.Link.Rel)+6*len(p.Link.Href)+6*3*len(p.File)+len(k.uri(""))+len(p.Link.Type))
 	}
 	return n + int64(len("<changefreq>hourly</changefreq>")), err

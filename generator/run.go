@@ -254,7 +254,7 @@ func (r *run) warn(format string, args ...any) {
 // documents will say.
 func (r *run) survey(ctx context.Context) error {
 	r.meter = newMeter(r.o.Progress)
-	if err := r.begin(); err != nil {
+	if err := r.begin(ctx); err != nil {
 		return err
 	}
 	defer r.linker.close()
@@ -314,9 +314,9 @@ func (r *run) checkTime(d *detector) error {
 }
 
 // begin makes what gathers the findings.
-func (r *run) begin() (err error) {
-	if r.linker, err = r.newLinker(); err != nil {
-		return fmt.Errorf("making a temporary file: %w", err)
+func (r *run) begin(ctx context.Context) (err error) {
+	if r.linker, err = r.newLinker(ctx); err != nil {
+		return err
 	}
 	if r.o.DryRun {
 		r.archives = r.newArchives()

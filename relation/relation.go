@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -27,6 +28,9 @@ type Rule struct {
 	Href, File string
 	Pri        int
 	Type       string
+	// List is where the Resource List of the other Source is, a URL or the name of a
+	// file, if it is to say what Href leads to. See Z39.99-2017 §14.8.
+	List string
 	// Profile is a template of a URI that tells in which form something is
 	// described. It makes a link of its own. See Z39.99-2017 §14.5.
 	Profile string
@@ -41,10 +45,12 @@ type Resource struct {
 }
 
 // Planned is a link of a resource. If File is not empty, it leads to the URI of that
-// file of the source, if there is one, and Link.Href is empty.
+// file of the source, if there is one, and Link.Href is empty. If List is not empty,
+// there is a link only if that list has the resource that Link.Href leads to.
 type Planned struct {
 	Link resourcesync.Link
 	File string
+	List string
 	Rule int // which rule has planned it
 }
 
@@ -110,6 +116,9 @@ func (r *rule) check() error {
 	if !isRelation(r.Rel) {
 		return fmt.Errorf("rel is %q, which is neither a name nor a URI", r.Rel)
 	}
+	if r.List != "" && (r.href == nil || r.Rel != "via") {
+		return fmt.Errorf("list needs href, and rel = \"via\"")
+	}
 	if r.Pri < 0 || r.Pri > 999_999 {
 		return fmt.Errorf("pri is %d, not from 1 to 999999", r.Pri)
 	}
@@ -142,7 +151,9 @@ func (rs *Rules) Plan(r *Resource) ([]Planned, error) {
 		if c.file != nil {
 			p.File = c.file.expand(r, captures)
 		} else {
-			c.used.Add(1)
+			if p.List = c.List; p.List == "" {
+				c.used.Add(1)
+			}
 			p.Link.Href = c.href.expand(r, captures)
 			if !isURI(p.Link.Href) {
 				return nil, fmt.Errorf("%s: for %q, href gives %q, which is no URI", c.Name, r.Path, p.Link.Href)
@@ -159,6 +170,17 @@ func (rs *Rules) Plan(r *Resource) ([]Planned, error) {
 		all = append(all, Planned{Rule: i, File: p.File, Link: resourcesync.Link{Rel: "profile", Href: profile}})
 	}
 	return all, nil
+}
+
+// Lists returns where the Resource Lists of other Sources are, each once.
+func (rs *Rules) Lists() []string {
+	var lists []string
+	for i := range rs.rules {
+		if list := rs.rules[i].List; list != "" && !slices.Contains(lists, list) {
+			lists = append(lists, list)
+		}
+	}
+	return lists
 }
 
 // Used tells a rule that the file was there to which one of its links leads.

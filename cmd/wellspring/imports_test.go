@@ -14,10 +14,11 @@ const module = "github.com/wellspring-sync/wellspring/"
 // right of it in the picture of ARCHITECTURE.md.
 var allowed = map[string][]string{
 	"cmd/wellspring": {"generator", "hashing", "history", "layout", "publish", "relation", "remote", "resourcesync", "scanner", "settings", "snapshot", "verify"},
-	"generator":      {"hashing", "layout", "publish", "relation", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
+	"generator":      {"hashing", "layout", "original", "publish", "relation", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
 	"hashing":        {"resourcesync"},
 	"history":        {"resourcesync", "snapshot"},
 	"layout":         {},
+	"original":       {"remote", "resourcesync"},
 	"publish":        {},
 	"relation":       {"resourcesync"},
 	"remote":         {"layout"},

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/generator"
@@ -57,6 +58,14 @@ func (l *loaded) setDescribedBy(o *generator.Options) error {
 	return nil
 }
 
+// relativeTo makes the name of a file relative to the file of settings.
+func (l *loaded) relativeTo(name string) string {
+	if name == "" || isURL(name) || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(l.file.Name), name)
+}
+
 func (l *loaded) setLinks(o *generator.Options) (err error) {
 	if len(l.file.Links) == 0 {
 		return nil
@@ -65,7 +74,7 @@ func (l *loaded) setLinks(o *generator.Options) (err error) {
 	for _, link := range l.file.Links {
 		rules = append(rules, relation.Rule{
 			Name: l.at(link.Line), Match: link.Match, Rel: link.Rel, Href: link.Href, File: link.File,
-			Pri: link.Pri, Type: link.Type, Profile: link.Profile,
+			Pri: link.Pri, Type: link.Type, Profile: link.Profile, List: l.relativeTo(link.List),
 		})
 	}
 	o.Links, err = relation.New(rules)
