@@ -98,8 +98,11 @@ func (c *cli) readSettings() (*settings.File, error) {
 		name = os.Getenv(variable("config"))
 	}
 	if name == "" {
-		if _, err := os.Stat(settings.Name); errors.Is(err, fs.ErrNotExist) {
+		switch _, err := os.Stat(settings.Name); {
+		case errors.Is(err, fs.ErrNotExist):
 			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("looking for settings: %w", err)
 		}
 		name = settings.Name
 	}
