@@ -80,7 +80,7 @@ func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
 	}
 	s, l, closeFiles, err := f.open(cmd.Context(), dir)
 	if err != nil {
-		return &readingError{err}
+		return &readingError{err, isURL(dir)}
 	}
 	defer closeFiles()
 	lists := s.AllChanges()
@@ -269,7 +269,7 @@ func (c *cli) showRuns(report *logReport, some bool, events history.Events) erro
 	none := true
 	for r, err := range history.Runs(events) {
 		if err != nil {
-			return &readingError{err}
+			return &readingError{err, false}
 		}
 		none = false
 		at := resourcesync.FormatDateTime(r.At)
@@ -295,7 +295,7 @@ func (c *cli) showChanges(report *logReport, some bool, events history.Events) e
 	none := true
 	for e, err := range history.Of(events, report.Resource) {
 		if err != nil {
-			return &readingError{err}
+			return &readingError{err, false}
 		}
 		none = false
 		if c.json {
@@ -356,7 +356,10 @@ func shortHash(h resourcesync.Hash) string {
 
 // readingError says that a publication could not be read, by a command that writes
 // nothing.
-type readingError struct{ err error }
+type readingError struct {
+	err    error
+	served bool // it is on a server
+}
 
 func (e *readingError) Error() string { return e.err.Error() }
 func (e *readingError) Unwrap() error { return e.err }
@@ -365,6 +368,8 @@ func (e *readingError) Unwrap() error { return e.err }
 func (e *readingError) hint() string {
 	var damaged *snapshot.DamagedError
 	switch {
+	case errors.As(e.err, &damaged) && e.served:
+		return "If it is being uploaded just now, try again when that is done. Else restore the publication from a copy."
 	case errors.As(e.err, &damaged):
 		return "Restore the publication from a copy."
 	case errors.Is(e.err, snapshot.ErrNone):
