@@ -115,6 +115,7 @@ func (k *linker) toFile(l *resourcesync.Link, p relation.Planned) (bool, error) 
 	uri := k.uri(p.File)
 	target, ok, err := k.facts.find(uri)
 	if err != nil || !ok {
+		k.o.Links.Missing(p.Rule, p.File)
 		return false, err
 	}
 	k.o.Links.Used(p.Rule)
@@ -135,6 +136,7 @@ func (k *linker) toFile(l *resourcesync.Link, p relation.Planned) (bool, error) 
 func (k *linker) toOriginal(l *resourcesync.Link, p relation.Planned) (bool, error) {
 	found, ok, err := k.lists[p.List].Find(l.Href)
 	if err != nil || !ok {
+		k.o.Links.Missing(p.Rule, l.Href)
 		return false, err
 	}
 	k.o.Links.Used(p.Rule)
@@ -194,8 +196,8 @@ func (r *run) second(ctx context.Context) error {
 // warnOfUnused names the rules that gave nothing.
 func (r *run) warnOfUnused() {
 	if r.o.Links != nil {
-		for _, name := range r.o.Links.Unused() {
-			r.warn("%s: the rule gives no link: no file matches, or none that it leads to is there", name)
+		for _, why := range r.o.Links.Unused() {
+			r.warn("%s", why)
 		}
 	}
 	for i := range r.o.ChangeFreq {

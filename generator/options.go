@@ -64,6 +64,9 @@ type Options struct {
 	// Standard is the version in whose form changes are published; by default
 	// Standard11.
 	Standard Standard
+	// SettingsFile is the file that the options are from, or empty. It is never
+	// published.
+	SettingsFile string
 	// Links are what resources link to; nil stands for no links.
 	Links *relation.Rules
 	// ChangeFreq are hints about how often resources change; the first one that

@@ -525,6 +525,11 @@ func (r *run) own() []scanner.Own {
 	}
 	description := r.layout.SourceDescription().Path
 	add(path.Dir(description), false, path.Base(description))
+	if r.o.SettingsFile != "" {
+		if info, err := os.Stat(filepath.Dir(r.o.SettingsFile)); err == nil {
+			own = append(own, scanner.Own{Dir: info, Names: []string{filepath.Base(r.o.SettingsFile)}})
+		}
+	}
 	return append(own, r.ownCache()...)
 }
 

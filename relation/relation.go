@@ -6,7 +6,6 @@ package relation
 
 import (
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,14 +64,17 @@ type rule struct {
 	Rule
 	globs               []*regexp.Regexp
 	href, file, profile *template
-	used                *atomic.Int64
+	// How many links were given, how many files matched, and what the first one of
+	// them would have led to that is not there.
+	used, matched *atomic.Int64
+	missing       *atomic.Pointer[string]
 }
 
 // New checks rules.
 func New(rules []Rule) (*Rules, error) {
 	all := &Rules{}
 	for _, r := range rules {
-		c := rule{Rule: r, used: &atomic.Int64{}}
+		c := rule{Rule: r, used: &atomic.Int64{}, matched: &atomic.Int64{}, missing: &atomic.Pointer[string]{}}
 		captures := -1
 		for _, glob := range r.Match {
 			e, err := compileGlob(glob)
@@ -113,8 +115,14 @@ func (r *rule) check() error {
 	if (r.href == nil) == (r.file == nil) {
 		return fmt.Errorf("it needs href or file, and not both")
 	}
-	if !isRelation(r.Rel) {
-		return fmt.Errorf("rel is %q, which is neither a name nor a URI", r.Rel)
+	if !resourcesync.IsRelation(r.Rel) {
+		return fmt.Errorf("rel is %q, which is neither registered nor a URI", r.Rel)
+	}
+	if r.Type != "" && !resourcesync.IsMediaType(r.Type) {
+		return fmt.Errorf("type is %q, not a media type", r.Type)
+	}
+	if r.Rel == "http://www.openarchives.org/rs/terms/patch" && r.Type == "" {
+		return fmt.Errorf("a patch needs a type, which says how to apply it")
 	}
 	if r.List != "" && (r.href == nil || r.Rel != "via") {
 		return fmt.Errorf("list needs href, and rel = \"via\"")
@@ -127,12 +135,12 @@ func (r *rule) check() error {
 	for i := range captures {
 		captures[i] = "x"
 	}
-	for _, t := range []*template{r.href, r.profile} {
+	for name, t := range map[string]*template{"href": r.href, "profile": r.profile} {
 		if t == nil {
 			continue
 		}
-		if s := t.expand(&example, captures); !isURI(s) {
-			return fmt.Errorf("%q does not give a URI, but %q, for example", t.text, s)
+		if s := t.expand(&example, captures); !resourcesync.IsURI(s) {
+			return fmt.Errorf("%s: %q does not give a URI, but %q, for example", name, t.text, s)
 		}
 	}
 	return nil
@@ -147,6 +155,7 @@ func (rs *Rules) Plan(r *Resource) ([]Planned, error) {
 		if !ok {
 			continue
 		}
+		c.matched.Add(1)
 		p := Planned{Rule: i, Link: resourcesync.Link{Rel: c.Rel, Pri: c.Pri, Type: c.Type}}
 		if c.file != nil {
 			p.File = c.file.expand(r, captures)
@@ -155,7 +164,7 @@ func (rs *Rules) Plan(r *Resource) ([]Planned, error) {
 				c.used.Add(1)
 			}
 			p.Link.Href = c.href.expand(r, captures)
-			if !isURI(p.Link.Href) {
+			if !resourcesync.IsURI(p.Link.Href) {
 				return nil, fmt.Errorf("%s: for %q, href gives %q, which is no URI", c.Name, r.Path, p.Link.Href)
 			}
 		}
@@ -164,7 +173,7 @@ func (rs *Rules) Plan(r *Resource) ([]Planned, error) {
 			continue
 		}
 		profile := c.profile.expand(r, captures)
-		if !isURI(profile) {
+		if !resourcesync.IsURI(profile) {
 			return nil, fmt.Errorf("%s: for %q, profile gives %q, which is no URI", c.Name, r.Path, profile)
 		}
 		all = append(all, Planned{Rule: i, File: p.File, Link: resourcesync.Link{Rel: "profile", Href: profile}})
@@ -186,12 +195,22 @@ func (rs *Rules) Lists() []string {
 // Used tells a rule that the file was there to which one of its links leads.
 func (rs *Rules) Used(rule int) { rs.rules[rule].used.Add(1) }
 
-// Unused returns the names of the rules that gave no link.
+// Missing tells a rule that what one of its links leads to is not there.
+func (rs *Rules) Missing(rule int, what string) {
+	rs.rules[rule].missing.CompareAndSwap(nil, &what)
+}
+
+// Unused says which rules gave no link, and why.
 func (rs *Rules) Unused() []string {
 	var names []string
 	for i := range rs.rules {
-		if rs.rules[i].used.Load() == 0 {
-			names = append(names, rs.rules[i].Name)
+		r := &rs.rules[i]
+		switch missing := r.missing.Load(); {
+		case r.used.Load() > 0:
+		case r.matched.Load() == 0:
+			names = append(names, r.Name+": the rule gives no link: no file matches it")
+		case missing != nil:
+			names = append(names, fmt.Sprintf("%s: the rule gives no link: nothing that it leads to is there, such as %q", r.Name, *missing))
 		}
 	}
 	return names
@@ -207,7 +226,8 @@ func (r *rule) match(path string) (captures []string, ok bool) {
 }
 
 // compileGlob turns a glob into an expression whose groups are what its wildcards
-// stand for. A glob without a slash is about names at any depth.
+// stand for. A glob without a slash is about names at any depth; a slash at its end
+// stands for all that is in a directory.
 func compileGlob(glob string) (*regexp.Regexp, error) {
 	var b strings.Builder
 	b.WriteString(`\A`)
@@ -215,7 +235,12 @@ func compileGlob(glob string) (*regexp.Regexp, error) {
 	if rest == "" {
 		return nil, fmt.Errorf("%q is not a pattern", glob)
 	}
-	if !strings.Contains(glob, "/") {
+	below := strings.HasSuffix(rest, "/") // all that is in a directory
+	rest = strings.TrimSuffix(rest, "/")
+	if rest == "" {
+		return nil, fmt.Errorf("%q is not a pattern", glob)
+	}
+	if !strings.Contains(strings.TrimSuffix(glob, "/"), "/") {
 		b.WriteString(`(?:.*/)?`)
 	}
 	for depth := 0; rest != ""; {
@@ -276,32 +301,9 @@ func compileGlob(glob string) (*regexp.Regexp, error) {
 			return nil, fmt.Errorf("%q has a { without a }", glob)
 		}
 	}
+	if below {
+		b.WriteString(`/(.*)`)
+	}
 	b.WriteString(`\z`)
 	return regexp.Compile("(?s)" + b.String())
-}
-
-// isRelation reports whether s can be a relation type. See RFC 8288 §3.3.
-func isRelation(s string) bool {
-	if isURI(s) {
-		return true
-	}
-	for i := range len(s) {
-		c := s[i]
-		if !('a' <= c && c <= 'z' || i > 0 && ('0' <= c && c <= '9' || c == '.' || c == '-')) {
-			return false
-		}
-	}
-	return s != ""
-}
-
-// isURI reports whether s is an absolute URI without what would have to be escaped.
-func isURI(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`<>"{}|\^`+"`", c) >= 0 {
-			return false
-		}
-	}
-	u, err := url.Parse(s)
-	return err == nil && u.IsAbs() && (u.Opaque != "" || u.Host != "" || u.Path != "") &&
-		!((u.Scheme == "http" || u.Scheme == "https") && u.Host == "")
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
 func TestPlan(t *testing.T) {
@@ -25,6 +27,8 @@ func TestPlan(t *testing.T) {
 		{Rule{Match: []string{"*.{jpg,png}"}, Rel: "collection", Href: "https://x.example/{ext}"}, "a.gif", ""},
 		{Rule{Match: []string{"[a-c]?.txt"}, Rel: "up", Href: "https://x.example/{name}"}, "b1.txt", "up https://x.example/b1.txt"},
 		{Rule{Match: []string{"[!a-c]*"}, Rel: "up", Href: "https://x.example/{1}"}, "dog", "up https://x.example/og"},
+		{Rule{Match: []string{"papers/"}, Rel: "collection", Href: "https://x.example/{1}"}, "old/papers/a/b", "collection https://x.example/a/b"},
+		{Rule{Match: []string{"/papers/"}, Rel: "collection", Href: "https://x.example/{1}"}, "old/papers/a", ""},
 		{Rule{Match: []string{`\*.txt`}, Rel: "up", Href: "https://x.example/"}, "*.txt", "up https://x.example/"},
 		{Rule{Match: []string{"a,b"}, Rel: "up", Href: "https://x.example/"}, "a,b", "up https://x.example/"},
 		{Rule{Match: []string{"**"}, Rel: "timegate", Href: "https://t.example/{uri}"}, "a b", "timegate https://t.example/https://e.example/a%20b"},
@@ -64,6 +68,9 @@ func TestBadRules(t *testing.T) {
 	for want, change := range map[string]func(*Rule){
 		"needs href or file":              func(r *Rule) { r.Href = "" },
 		"and not both":                    func(r *Rule) { r.File = "a" },
+		`rel is "descrbedby"`:             func(r *Rule) { r.Rel = "descrbedby" },
+		`type is "html"`:                  func(r *Rule) { r.Type = "html" },
+		"a patch needs a type":            func(r *Rule) { r.Rel = "http://www.openarchives.org/rs/terms/patch" },
 		`rel is "see also"`:               func(r *Rule) { r.Rel = "see also" },
 		"pri is 1000000":                  func(r *Rule) { r.Pri = 1_000_000 },
 		"{paht} is none of":               func(r *Rule) { r.Href = "https://e.example/{paht}" },
@@ -97,12 +104,16 @@ func TestUnused(t *testing.T) {
 	if _, err := rules.Plan(&Resource{Path: "x.a", URI: "https://e.example/x.a"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(rules.Unused(), " "); got != "second third" {
+	if got := len(rules.Unused()); got != 1 {
+		t.Errorf("%d", got)
+	}
+	rules.Missing(2, "x.a.x")
+	if got := strings.Join(rules.Unused(), ", "); got != `second: the rule gives no link: no file matches it, third: the rule gives no link: nothing that it leads to is there, such as "x.a.x"` {
 		t.Errorf("%s", got)
 	}
 	rules.Used(2)
-	if got := strings.Join(rules.Unused(), " "); got != "second" {
-		t.Errorf("%s", got)
+	if got := len(rules.Unused()); got != 1 {
+		t.Errorf("%d", got)
 	}
 }
 
@@ -118,7 +129,7 @@ func FuzzTemplate(f *testing.F) {
 			return
 		}
 		for _, p := range planned {
-			if !isURI(p.Link.Href) || !utf8.ValidString(p.Link.Href) {
+			if !resourcesync.IsURI(p.Link.Href) || !utf8.ValidString(p.Link.Href) {
 				t.Errorf("%q", p.Link.Href)
 			}
 		}

@@ -187,7 +187,7 @@ func neverMeant(name string, top bool) Reason {
 		return EditorFile
 	case name[0] == '.' && name != ".well-known":
 		return Hidden
-	case top && isHostFile(name), name == "web.config":
+	case top && isHostFile(name), name == "web.config", name == "wellspring.toml":
 		return HostFile
 	case isKeyFile(name):
 		return PrivateKey
@@ -216,7 +216,7 @@ func isHostFile(name string) bool {
 	switch name {
 	case "_headers", "_redirects", "_routes.json", "_worker.js", "netlify.toml", "vercel.json", "now.json",
 		"staticwebapp.config.json", "wrangler.toml", "wrangler.json", "wrangler.jsonc", "firebase.json", "amplify.yml",
-		"render.yaml", "app.yaml", "fly.toml", "wellspring.toml":
+		"render.yaml", "app.yaml", "fly.toml":
 		return true
 	}
 	return false

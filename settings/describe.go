@@ -33,6 +33,9 @@ func fieldsOf(t reflect.Type) []Field {
 }
 
 func typeName(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	switch t.Kind() {
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Struct {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -144,8 +145,20 @@ func (k Key) text(v reflect.Value) (text []string, ok bool, err error) {
 		return []string{strconv.FormatInt(*x, 10)}, true, nil
 	case *[]string:
 		return *x, true, nil
-	case []any, map[string]any, bool, float64:
+	case []any: // as of a flag that takes several with a comma between them
+		var items []string
+		for _, item := range x {
+			s, ok := item.(string)
+			if !ok {
+				return nil, false, fmt.Errorf("%v is not a string", item)
+			}
+			items = append(items, s)
+		}
+		return []string{strings.Join(items, ",")}, true, nil
+	case map[string]any, bool:
 		return nil, false, fmt.Errorf("%v is not a string", x)
+	case float64:
+		return nil, false, errors.New("write it in quotes")
 	case string:
 		return []string{x}, true, nil
 	case time.Time:
@@ -164,16 +177,51 @@ func located(name string, err error, keys []Key) error {
 		line, column := first.Position()
 		path := first.Key()
 		message := fmt.Sprintf("there is no setting %s", strings.Join(path, "."))
-		if near := nearest(path[len(path)-1], namesBeside(path, keys)); near != "" {
+		if len(path) == 2 && slices.Contains(namesBeside(path[1:], keys), path[1]) {
+			message += "; settings for all stand above the first [[…]]"
+		} else if near := nearest(path[len(path)-1], namesBeside(path, keys)); near != "" {
 			message += fmt.Sprintf("; did you mean %s?", near)
 		}
 		return &Error{name, line, column, message}
 	}
 	if decode, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, column := decode.Position()
+		if what := wrongType(decode, keys); what != "" {
+			return &Error{name, line, column, what}
+		}
 		return &Error{name, line, column, strings.TrimPrefix(decode.Error(), "toml: ")}
 	}
 	return fmt.Errorf("the settings: %s: %w", name, err)
+}
+
+// wrongType says of which type a setting has to be, if that is what is wrong.
+func wrongType(err *toml.DecodeError, keys []Key) string {
+	path := err.Key()
+	if len(path) == 0 || !strings.Contains(err.Error(), "cannot decode") && !strings.Contains(err.Error(), "cannot store") {
+		return ""
+	}
+	kinds := map[string]string{
+		"string": "a string, in quotes", "true or false": "true or false, without quotes", "number": "a whole number, without quotes",
+		"list of strings": `a list of strings, such as ["a", "b"]`, "tables": "written as [[" + path[0] + "]]",
+	}
+	kind := ""
+	for _, k := range keys {
+		if k.Name == path[0] {
+			kind = map[Kind]string{Text: "string", Bool: "true or false", Number: "number", List: "list of strings"}[k.Kind]
+		}
+	}
+	for _, f := range Fields() {
+		if f.Name != path[0] {
+			continue
+		}
+		kind = f.Type
+		for _, field := range f.Fields {
+			if len(path) > 1 && field.Name == path[len(path)-1] {
+				kind = field.Type
+			}
+		}
+	}
+	return fmt.Sprintf("%s has to be %s", strings.Join(path, "."), kinds[kind])
 }
 
 // namesBeside returns the names of the settings where one was looked for.
@@ -221,6 +269,10 @@ func fieldType(t reflect.Type, name string) reflect.Type {
 	}
 	return nil
 }
+
+// Nearest returns the name that is most like another one, or nothing if none is like
+// it.
+func Nearest(name string, names []string) string { return nearest(name, names) }
 
 // nearest returns the name that is most like another one, if any is like it.
 func nearest(name string, names []string) string {

@@ -57,7 +57,7 @@ func TestErrors(t *testing.T) {
 		"hidden = \"yes\"":                     `x.toml:1:10: `,
 		"jobs = 1.5":                           `x.toml:1:8: `,
 		"include = \"*.html\"":                 `x.toml:1:11: `,
-		"base_url = [\"x\"]":                   `x.toml:1:1: base_url: [x] is not a string`,
+		"base_url = {a = 1}":                   `x.toml:1:1: base_url: map[a:1] is not a string`,
 		"hidden = true\nhidden = false":        `x.toml:2:`,
 		"hidden = ":                            `x.toml:1:`,
 		"[[link]]\nmatch=[\"*\"]\nrel=\"via\"": `neither href nor file`,
@@ -67,6 +67,12 @@ func TestErrors(t *testing.T) {
 		"[[links]]\nrel=\"a\"":                                        `did you mean link?`,
 		"[[resource]]\nchangefreq=\"never\"":                          `x.toml:1:1: the resource rule: it has no match`,
 		"[[resource]]\nmatch=[\"a\"]\nchangefreq=\"x\"":               `changefreq is "x", none of always, hourly`,
+		"include = \"*.txt\"":                                         `include has to be a list of strings, such as ["a", "b"]`,
+		"jobs = \"2\"":                                                `jobs has to be a whole number, without quotes`,
+		"[[link]]\nmatch = \"*\"":                                     `link.match has to be a list of strings`,
+		"[[link]]\nmatch = [\"*\"]\njobs = 3":                         `there is no setting link.jobs; settings for all stand above the first [[…]]`,
+		"now = 1.0":                                                   `now: write it in quotes`,
+		"[[link]]\nmatch=[\"*\"]\nrel=\"a\"\nhref=\"x\"\npri=0":       `pri is 0`,
 	} {
 		_, err := Parse("x.toml", []byte(text), testKeys)
 		if err == nil || !strings.Contains(err.Error(), want) {

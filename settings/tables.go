@@ -21,7 +21,7 @@ type Link struct {
 	Href    string   `toml:"href" doc:"template of the URI that is linked to"`
 	File    string   `toml:"file" doc:"template of the path of a file of the source that is linked to, instead of href. Without that file there is no link; with it, its hash, length, type and time of modification are in the link"`
 	List    string   `toml:"list" doc:"URL or file of the Resource List of the Source that a link with rel=via leads to: there is a link only to what it lists, with its time, hash, length and type; what that Source has from elsewhere is linked to there"`
-	Pri     int      `toml:"pri" doc:"priority among links of the same relation, from 1 (the first) to 999999"`
+	Pri     *int     `toml:"pri" doc:"priority among links of the same relation, from 1 (the first) to 999999"`
 	Type    string   `toml:"type" doc:"media type of what is linked to"`
 	Profile string   `toml:"profile" doc:"template of a URI that says in which form something is described; it makes a link with rel=profile beside this one"`
 
@@ -62,8 +62,8 @@ func (l *Link) check() error {
 		return fmt.Errorf("it has neither href nor file")
 	case l.Href != "" && l.File != "":
 		return fmt.Errorf("it has both href and file")
-	case l.Pri < 0 || l.Pri > 999_999:
-		return fmt.Errorf("pri is %d, not from 1 to 999999", l.Pri)
+	case l.Pri != nil && (*l.Pri < 1 || *l.Pri > 999_999):
+		return fmt.Errorf("pri is %d, not from 1 to 999999", *l.Pri)
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func (a *auditor) top(ctx context.Context, uri string) (*document, error) {
 			return d, err
 		}
 		up := d.head.link(resourcesync.RelUp)
-		if d.capability == resourcesync.Description || up == nil || !isURI(up.Href) || a.known(up.Href) != nil {
+		if d.capability == resourcesync.Description || up == nil || !resourcesync.IsURI(up.Href) || a.known(up.Href) != nil {
 			return d, nil
 		}
 		if err := a.leads(ctx, up.Href); err != nil {

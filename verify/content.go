@@ -227,7 +227,7 @@ func (c *contentCheck) list(ctx context.Context, work chan<- []resource) error {
 
 // check reads one resource and compares it.
 func (c *contentCheck) check(ctx context.Context, reader resourceReader, r *resource) error {
-	if r.uri == "" || !isURI(r.uri) {
+	if r.uri == "" || !resourcesync.IsURI(r.uri) {
 		return nil
 	}
 	got, err := reader.read(ctx, r)

@@ -399,7 +399,7 @@ func (d *document) isAt(uri string) bool {
 // isListedBy reports whether a URI leads to another document that lists this one:
 // a Source Description may have copies.
 func (d *document) isListedBy(ctx context.Context, uri string) bool {
-	if !isURI(uri) {
+	if !resourcesync.IsURI(uri) {
 		return false
 	}
 	f, err := d.a.place.open(ctx, uri, d.a.o.Limits.DocumentBytes+1)

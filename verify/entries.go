@@ -61,7 +61,7 @@ func (d *document) plainRepresentation(e *entry) bool {
 			}
 		}
 	}
-	return e.md.has&attrType == 0 || isMediaType(e.md.Type)
+	return e.md.has&attrType == 0 || resourcesync.IsMediaType(e.md.Type)
 }
 
 func (d *document) checkLoc(e *entry) {
@@ -69,7 +69,7 @@ func (d *document) checkLoc(e *entry) {
 	case e.loc == "":
 		d.report(locMissing, e.spot, "", "the entry has no loc")
 		return
-	case !isURI(e.loc):
+	case !resourcesync.IsURI(e.loc):
 		d.report(locURI, e.atLoc(), e.loc, "loc is %q, not an absolute URI", clip(e.loc))
 		return
 	case len(e.loc) >= 2048:

@@ -141,7 +141,7 @@ func (d *document) checkRepresentation(has attrs, hash resourcesync.Hash, typ st
 	if has&attrHash != 0 {
 		d.checkHash(hash, at)
 	}
-	if has&attrType != 0 && !isMediaType(typ) {
+	if has&attrType != 0 && !resourcesync.IsMediaType(typ) {
 		d.report(typeForm, at, typ, "type is %q, not a media type", clip(typ))
 	}
 }
@@ -172,13 +172,13 @@ func (d *document) checkLink(l *link, at func() spot) {
 	switch {
 	case l.has&attrHref == 0:
 		d.report(linkHref, at(), "", "the link has no href")
-	case !isURI(l.Href):
+	case !resourcesync.IsURI(l.Href):
 		d.report(linkHref, at(), l.Href, "href is %q, not an absolute URI", clip(l.Href))
 	}
 	switch {
 	case l.has&attrRel == 0:
 		d.report(linkRel, at(), "", "the link has no rel")
-	case !isRelation(l.Rel):
+	case !resourcesync.IsRelation(l.Rel):
 		d.report(linkRel, at(), l.Rel, "rel is %q, neither registered nor a URI", clip(l.Rel))
 	}
 	if l.Pri < 0 || l.Pri > 999_999 {

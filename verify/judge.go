@@ -541,6 +541,8 @@ func (h *history) blame(m *moment, shown *record) {
 		rule = replayLag
 	}
 	switch {
+	case m.dump && h.at == m.lo && h.state != nil && shown != nil:
+		h.accuse(rule, shown, "%s has another "+differs(h.state, shown)+" in the "+m.title+" than in the Resource List of that time")
 	case h.state == nil:
 		h.accuse(rule, shown, "%s is in the "+m.title+", though it did not exist then: no change up to that time says that it was created")
 	case shown == nil:

@@ -35,7 +35,7 @@ func (s *set) packagesOf(ctx context.Context, d *document, fromArchive bool) ([]
 	kind := ""
 	for i := range d.children {
 		c := &d.children[i]
-		if !isURI(c.uri) {
+		if !resourcesync.IsURI(c.uri) {
 			continue
 		}
 		kind = d.checkPackageType(c, kind)
@@ -44,7 +44,7 @@ func (s *set) packagesOf(ctx context.Context, d *document, fromArchive bool) ([]
 			p = &packageOf{child: c, dump: d, set: s}
 			s.byURI[c.uri] = p
 			s.packages = append(s.packages, p)
-			if l := findLink(c.links, resourcesync.RelContents); l != nil && isURI(l.Href) {
+			if l := findLink(c.links, resourcesync.RelContents); l != nil && resourcesync.IsURI(l.Href) {
 				named = append(named, found{capability: manifestOf(d.capability), by: d, child: c.contents(l), list: s.list, archived: fromArchive})
 				uris = append(uris, l.Href)
 				fresh = append(fresh, p)

@@ -127,7 +127,7 @@ func (a *auditor) followAll(ctx context.Context, d *document, f found) ([]*docum
 		c := &d.children[i]
 		if seen[c.uri] {
 			d.report(locDuplicate, c.spot, c.uri, "%s is listed a second time", clip(c.uri))
-		} else if isURI(c.uri) {
+		} else if resourcesync.IsURI(c.uri) {
 			f.child = c
 			named = append(named, f)
 			uris = append(uris, c.uri)
@@ -188,7 +188,7 @@ func (a *auditor) isList(uri string) bool {
 // walkCapability goes to a document that a Capability List names.
 func (s *set) walkCapability(ctx context.Context, c *child) error {
 	f, known := forms[c.md.Capability]
-	if !known || f.manifest || c.md.Capability == resourcesync.Description || c.md.Capability == resourcesync.CapabilityList || !isURI(c.uri) {
+	if !known || f.manifest || c.md.Capability == resourcesync.Description || c.md.Capability == resourcesync.CapabilityList || !resourcesync.IsURI(c.uri) {
 		return nil
 	}
 	if s.live[c.md.Capability] != nil {
@@ -295,7 +295,7 @@ func (s *set) walkState(ctx context.Context, d *document, fromArchive bool) erro
 // list of several may stand in the Capability List instead of their Index.
 func (s *set) indexOf(ctx context.Context, d *document) (*document, error) {
 	l := d.head.link(resourcesync.RelIndex)
-	if l == nil || !isURI(l.Href) {
+	if l == nil || !resourcesync.IsURI(l.Href) {
 		return nil, nil
 	}
 	f := found{capability: d.capability, by: d, child: &child{uri: l.Href, spot: l.spot}, list: s.list}

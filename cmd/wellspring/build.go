@@ -112,7 +112,8 @@ func (c *cli) options(cmd *cobra.Command, f *sourceFlags, args []string) (genera
 	if err != nil {
 		return generator.Options{}, err
 	}
-	return f.options(cmd, l)
+	o, err := f.options(cmd, l)
+	return o, l.withOrigin(err)
 }
 
 // options checks the flags and turns them into options.
@@ -168,6 +169,9 @@ func (f *sourceFlags) setRules(o *generator.Options) (err error) {
 func globs(flag string, patterns []string) ([]scanner.Glob, error) {
 	var list []scanner.Glob
 	for _, p := range patterns {
+		if p == "" { // which takes back what settings say
+			continue
+		}
 		g, err := scanner.NewGlob(p)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", flag, err)

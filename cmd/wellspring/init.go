@@ -21,8 +21,9 @@ func (c *cli) initCommand() *cobra.Command {
 		Use:   "init [DIR]",
 		Short: "Write a commented file of settings",
 		Long: `Init writes wellspring.toml into the directory DIR (by default the current one),
-with every setting as a comment that says what it is for and what it is by default.
-A file that is there is left alone.
+or the file that --config names, with each setting that belongs into a file as a
+comment that says what it is for and what it is by default. A file that is there is
+left alone.
 
 ` + exitCodes,
 		Example: `  wellspring init
@@ -34,12 +35,15 @@ A file that is there is left alone.
 				dir = args[0]
 			}
 			name := filepath.Join(dir, settings.Name)
+			if c.config != "" {
+				name = c.config
+			}
 			f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if errors.Is(err, fs.ErrExist) {
 				return usageErrorf(cmd, "%s is there already, and was left as it is", name)
 			}
 			if err != nil {
-				return usageErrorf(cmd, "the file of settings: %w", err)
+				return usageErrorf(cmd, "writing %s: %w", name, reason(err))
 			}
 			_, err = f.WriteString(settingsTemplate())
 			if err := errors.Join(err, f.Close()); err != nil {

@@ -38,13 +38,11 @@ first run after that removes it.
 }
 
 func (c *cli) prune(cmd *cobra.Command, f *sourceFlags, args []string) error {
-	if _, err := c.load(cmd, args); err != nil {
+	l, err := c.load(cmd, args)
+	if err != nil {
 		return err
 	}
-	o := generator.Options{Out: ".", DryRun: f.dryRun, LockTimeout: f.lockTimeout, Release: release(), Log: c.log()}
-	if len(args) > 0 {
-		o.Out = args[0]
-	}
+	o := generator.Options{Out: l.publicationDir(args), DryRun: f.dryRun, LockTimeout: f.lockTimeout, Release: release(), Log: c.log()}
 	switch info, err := os.Stat(o.Out); {
 	case err != nil:
 		return &usageError{fmt.Errorf("the publication: %s: %w", o.Out, reason(err)), cmd.CommandPath()}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -70,6 +71,7 @@ func kindOf(flag *pflag.Flag) settings.Kind {
 // that were not given.
 func (c *cli) load(cmd *cobra.Command, args []string) (*loaded, error) {
 	l := &loaded{origins: map[string]string{}, source: "."}
+	c.warnOfVariables()
 	var err error
 	if l.file, err = c.readSettings(); err != nil {
 		var odd *settings.Error
@@ -89,6 +91,62 @@ func (c *cli) load(cmd *cobra.Command, args []string) (*loaded, error) {
 	}
 	l.setSource(args)
 	return l, nil
+}
+
+// withOrigin adds to an error about a flag where its value is from, if it is not
+// from there.
+func (l *loaded) withOrigin(err error) error {
+	usage, ok := errors.AsType[*usageError](err)
+	if !ok {
+		return err
+	}
+	rest, ok := strings.CutPrefix(usage.Error(), "--")
+	if !ok {
+		return err
+	}
+	name := rest[:len(rest)-len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyz-"))]
+	switch origin := l.origins[settingName(name)]; origin {
+	case "", fromDefault, fromFlag:
+		return err
+	default:
+		return &usageError{fmt.Errorf("%s: %w", origin, usage.err), usage.command}
+	}
+}
+
+// warnOfVariables names variables that were probably meant to be settings.
+func (c *cli) warnOfVariables() {
+	known := map[string]bool{variable("config"): true, variable("described_by"): true, headerVariable: true}
+	var names []string
+	for _, key := range settingKeys() {
+		known[variable(key.Name)] = true
+		names = append(names, variable(key.Name))
+	}
+	for _, text := range os.Environ() {
+		name, _, _ := strings.Cut(text, "=")
+		if !strings.HasPrefix(name, variable("")) || known[name] {
+			continue
+		}
+		if near := settings.Nearest(name, names); near != "" {
+			c.tell("wellspring: warning: %s is no setting; did you mean %s?\n", name, near)
+		}
+	}
+}
+
+// publicationDir returns the directory of the publication: the argument, or what the
+// settings say, or the current one.
+func (l *loaded) publicationDir(args []string) string {
+	switch {
+	case len(args) > 0:
+		return args[0]
+	case l.file == nil:
+		return "."
+	}
+	for _, key := range []string{"out", sourceKey} {
+		if v, ok := l.file.Values[key]; ok {
+			return l.relative(key, v.Text)[0]
+		}
+	}
+	return "."
 }
 
 // readSettings reads the file that was named, or the one in the working directory.
@@ -191,11 +249,12 @@ func (c *cli) configCommand() *cobra.Command {
 		Long: `Config takes the flags of build, the environment (WELLSPRING_ and the name of a
 setting in capitals, such as WELLSPRING_BASE_URL) and the file of settings
 (wellspring.toml in the working directory, or --config FILE), in this order, and
-shows what a build would use. Paths in the file are relative to it. All settings
-are in docs/settings.md.
+shows what a build would use, and what is wrong with it. Paths in the file are
+relative to it. All settings are in docs/settings.md.
 
-With --json, the result is an object with file (or null) and settings, each with
-name, value (a list for those that can have several) and from.
+With --json, the result is an object with file (or null), settings, each with
+name, value (a list for those that can have several) and from, and links and
+resources, the rules of the file, each with from.
 
 ` + exitCodes,
 		Example: `  wellspring config
@@ -206,7 +265,11 @@ name, value (a list for those that can have several) and from.
 			if err != nil {
 				return err
 			}
-			return c.printSettings(cmd, l)
+			if err := c.printSettings(cmd, l); err != nil || f.baseURL == "" {
+				return err
+			}
+			_, err = f.options(cmd, l)
+			return l.withOrigin(err)
 		},
 	}
 	f.addFlags(cmd.Flags())
@@ -237,15 +300,20 @@ func (c *cli) printSettings(cmd *cobra.Command, l *loaded) error {
 		}
 		all = append(all, settingJSON{key, value, l.origins[key]})
 	})
+	text, origin := l.describedBy()
+	all = append(all, settingJSON{"described_by", text, origin})
 	var file *string
 	if l.file != nil {
 		file = &l.file.Name
 	}
 	if c.json {
+		links, resources := l.rules()
 		return c.writeJSON(struct {
-			File     *string       `json:"file"`
-			Settings []settingJSON `json:"settings"`
-		}{file, all})
+			File      *string       `json:"file"`
+			Settings  []settingJSON `json:"settings"`
+			Links     []settingJSON `json:"links"`
+			Resources []settingJSON `json:"resources"`
+		}{file, all, links, resources})
 	}
 	if file == nil {
 		if err := c.print("There is no %s here: wellspring init writes one.\n", settings.Name); err != nil {
@@ -257,7 +325,30 @@ func (c *cli) printSettings(cmd *cobra.Command, l *loaded) error {
 			return err
 		}
 	}
+	links, resources := l.rules()
+	for _, s := range append(links, resources...) {
+		if err := c.print("[[%s]] %s (%s)\n", s.Name, s.Value, s.From); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// rules returns the rules of the file, for people to recognize.
+func (l *loaded) rules() (links, resources []settingJSON) {
+	links, resources = []settingJSON{}, []settingJSON{}
+	if l.file == nil {
+		return links, resources
+	}
+	for _, r := range l.file.Links {
+		text := fmt.Sprintf("%s: %s %s", strings.Join(r.Match, ", "), r.Rel, cmp.Or(r.Href, r.File))
+		links = append(links, settingJSON{"link", text, l.at(r.Line)})
+	}
+	for _, r := range l.file.Resources {
+		text := fmt.Sprintf("%s: changefreq %s", strings.Join(r.Match, ", "), r.ChangeFreq)
+		resources = append(resources, settingJSON{"resource", text, l.at(r.Line)})
+	}
+	return links, resources
 }
 
 // shownHeaders hides what headers say, which may be secret.

@@ -2,24 +2,27 @@ package main
 
 import (
 	"fmt"
-	"net/url"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/relation"
+	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
 
 // setTables takes what the file of settings says that no flag does.
 func (l *loaded) setTables(o *generator.Options) error {
-	if l.file == nil {
-		return nil
-	}
 	if err := l.setDescribedBy(o); err != nil {
 		return err
 	}
+	if l.file == nil {
+		return nil
+	}
+	o.SettingsFile = l.file.Name
 	if err := l.setLinks(o); err != nil {
 		return err
 	}
@@ -42,20 +45,36 @@ func (l *loaded) setTables(o *generator.Options) error {
 func (l *loaded) at(line int) string { return fmt.Sprintf("%s:%d", l.file.Name, line) }
 
 func (l *loaded) setDescribedBy(o *generator.Options) error {
-	text := l.file.DescribedBy
+	text, origin := l.describedBy()
 	if text == "" {
 		return nil
 	}
-	if u, err := url.Parse(text); err == nil && u.IsAbs() {
-		o.DescribedBy = u.String()
+	if resourcesync.IsURI(text) {
+		o.DescribedBy = text
 		return nil
+	}
+	name := strings.TrimPrefix(text, "/")
+	if info, err := os.Stat(filepath.Join(o.Source, filepath.FromSlash(name))); !fs.ValidPath(name) || err != nil || !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: described_by is %q, which is neither a URI nor a file of the source", origin, text)
 	}
 	own, err := layout.New(o.Identity)
 	if err != nil {
 		return err
 	}
-	o.DescribedBy = own.URI(strings.TrimPrefix(text, "/"))
+	o.DescribedBy = own.URI(name)
 	return nil
+}
+
+// describedBy returns what describes the Source, and where that is said.
+func (l *loaded) describedBy() (text, origin string) {
+	name := variable("described_by")
+	if text := os.Getenv(name); text != "" {
+		return text, name
+	}
+	if l.file == nil || l.file.DescribedBy == "" {
+		return "", fromDefault
+	}
+	return l.file.DescribedBy, l.at(l.file.DescribedByLine)
 }
 
 // relativeTo makes the name of a file relative to the file of settings.
@@ -72,9 +91,13 @@ func (l *loaded) setLinks(o *generator.Options) (err error) {
 	}
 	var rules []relation.Rule
 	for _, link := range l.file.Links {
+		pri := 0
+		if link.Pri != nil {
+			pri = *link.Pri
+		}
 		rules = append(rules, relation.Rule{
 			Name: l.at(link.Line), Match: link.Match, Rel: link.Rel, Href: link.Href, File: link.File,
-			Pri: link.Pri, Type: link.Type, Profile: link.Profile, List: l.relativeTo(link.List),
+			Pri: pri, Type: link.Type, Profile: link.Profile, List: l.relativeTo(link.List),
 		})
 	}
 	o.Links, err = relation.New(rules)
