@@ -169,9 +169,6 @@ func (f *sourceFlags) setRules(o *generator.Options) (err error) {
 func globs(flag string, patterns []string) ([]scanner.Glob, error) {
 	var list []scanner.Glob
 	for _, p := range patterns {
-		if p == "" { // which takes back what settings say
-			continue
-		}
 		g, err := scanner.NewGlob(p)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", flag, err)
