@@ -284,6 +284,10 @@ func (j *judge) resource(records []record) {
 				}
 				switch role.kind {
 				case asSnapshot:
+					if r.change == linkTo {
+						h.links = append(h.links, listing{r, role.snapshots})
+						continue
+					}
 					h.listed = append(h.listed, listing{r, role.snapshots})
 				case asChanges:
 					h.events = append(h.events, &event{r, role.order})
@@ -324,13 +328,15 @@ type listing struct {
 
 // inSet judges one resource in one set.
 func (j *judge) inSet(h *history, dumped, older []*event) {
+	present := h.present()
+	h.checkLinks(present)
 	isOdd := func(e *event) bool { return e.timed == odd }
 	if slices.ContainsFunc(h.events, isOdd) || slices.ContainsFunc(dumped, isOdd) {
 		return // nothing follows from what cannot be
 	}
 	h.events = inOrder(h.events)
 	dumped = inOrder(dumped)
-	h.replay()
+	h.replay(present)
 	j.compareDumped(h.c, h.events, dumped)
 	j.compareOlder(h.c, h.events, inOrder(older))
 }
@@ -381,6 +387,7 @@ type history struct {
 	c      *caseOf
 	events []*event
 	listed []listing
+	links  []listing // what links to the resource say of it
 
 	known bool
 	at    int64   // the time of which the state is known
@@ -388,8 +395,7 @@ type history struct {
 }
 
 // replay goes through snapshots and changes in the order of time.
-func (h *history) replay() {
-	present := h.present()
+func (h *history) replay(present []*record) {
 	if slices.ContainsFunc(h.events, func(e *event) bool { return !e.isTimed() }) {
 		// It cannot be known when they were.
 		for _, e := range h.events {
@@ -436,6 +442,22 @@ func (h *history) present() []*record {
 		}
 	}
 	return present
+}
+
+// checkLinks compares what links say of the resource with what the same Resource
+// List says.
+func (h *history) checkLinks(present []*record) {
+	for _, l := range h.links {
+		for _, i := range l.snapshots {
+			if present[i] == nil {
+				continue
+			}
+			if what := differs(l.record, present[i]); what != "" {
+				h.accuse(linkContent, l.record, "%s: a link says another "+what+" of a resource than its own entry does")
+				break
+			}
+		}
+	}
 }
 
 // apply applies a change.

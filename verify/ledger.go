@@ -63,6 +63,7 @@ const (
 	changeCreated = 1 + iota
 	changeUpdated
 	changeDeleted
+	linkTo // no change, but what a link says of the resource
 )
 
 // How the time of a change is known.
@@ -150,7 +151,30 @@ func (l *ledger) entry(d *document, e *entry) error {
 	if d.unrecorded || d.older && !d.form.changes {
 		return nil
 	}
-	r := l.newRecord(d, e)
+	if err := l.put(d, e, l.newRecord(d, e)); err != nil || d.form.changes || d.form.manifest {
+		return err
+	}
+	for i := range e.links {
+		if link := &e.links[i]; link.has&(attrHash|attrLength) != 0 && !strings.EqualFold(link.Rel, "via") {
+			if err := l.put(d, e, l.linkRecord(d, e, link)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// linkRecord returns what a link says of the resource that it leads to.
+func (l *ledger) linkRecord(d *document, e *entry, link *link) record {
+	r := record{key: l.key(link.Href), length: -1, doc: d.id, entry: uint32(e.n), change: linkTo}
+	if link.HasLength {
+		r.length = link.Length
+	}
+	l.addDigests(&r, usable(link.Hash))
+	return r
+}
+
+func (l *ledger) put(d *document, e *entry, r record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.total++; l.total > l.mostEver {

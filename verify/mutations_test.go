@@ -230,6 +230,8 @@ var edits = []edit{
 	{"resource-digest replay-state", part2, "{length tench.json}", "1"},
 
 	// What does not fit together
+	{"link-content", part1, `rel="collection" href="http://lake.example/river"`, `rel="describedby" href="http://lake.example/tench.json" hash="sha-256:{hash old/tench.json}"`},
+	{"link-content", part2, `type="application/json"/>`, `type="application/json"/><rs:ln rel="describedby" href="http://lake.example/carp.html" length="7"/>`},
 	{"replay-state coverage-dump resource-missing", part2, "tench.json", "trench.json"},
 	{"replay-state coverage-dump event-possible", listOld, `loc>http://lake.example/pike.txt`, `loc>http://lake.example/perch.txt`},
 	{"coverage-dump", listOld, "{hash old/bream.txt}", "{hash pike.txt}"},

@@ -72,6 +72,10 @@ var (
 		`Applying all changes to an older Resource List does not give the newer one: a resource appeared, vanished or
 		became another without a change that says so. A Destination that follows the Change Lists ends with other
 		resources than one that begins with the Resource List.`)
+	linkContent = rule("link-content", Warning, core+"7", "links say of resources what their own entries say",
+		`hash, length and type of a link are those of the resource that it leads to. The same Resource List has that
+		resource, with another hash or length: one of the two is old, and a Destination that checks what it fetched
+		by the link throws it away.`)
 	replayLag = rule("replay-lag", Warning, core+"12.1", "an open Change List keeps up with the Resource List",
 		`The Resource List shows something that no Change List tells, and it is later than the last change of the open
 		one, which may still be going to tell it. Until then, Destinations that follow the changes are behind.`)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wellspring-sync/wellspring/settings"
+	"github.com/wellspring-sync/wellspring/verify"
 )
 
 // Where a value comes from. A flag wins over the environment, and that over the
@@ -147,6 +148,19 @@ func (l *loaded) publicationDir(args []string) string {
 		}
 	}
 	return "."
+}
+
+// resources says where resources lie, if the file of settings does.
+func (l *loaded) resources() []verify.Mapping {
+	if l.file == nil {
+		return nil
+	}
+	base, hasBase := l.file.Values["base_url"]
+	source, hasSource := l.file.Values[sourceKey]
+	if !hasBase || !hasSource {
+		return nil
+	}
+	return []verify.Mapping{{Prefix: strings.TrimSuffix(base.Text[0], "/") + "/", Dir: l.relative(sourceKey, source.Text)[0]}}
 }
 
 // readSettings reads the file that was named, or the one in the working directory.

@@ -36,7 +36,7 @@ func (c *cli) verifyCommand() *cobra.Command {
 		Long: `Verify reads a publication, whoever made it, and compares it with the standard:
 all documents that can be reached from the Source Description, the packages of
 dumps, and the resources themselves. DIR is the directory of a publication (by
-default the current one) or one of its documents. URL is that of a Source, of any
+default what the settings say, or the current one) or one of its documents. URL is that of a Source, of any
 of its documents, or of a page that links to it.
 
 Each finding names a rule. Errors are of what the standard says that must be, or of
@@ -80,13 +80,17 @@ func (c *cli) verify(cmd *cobra.Command, f *verifyFlags, args []string) error {
 	if cmd.Flags().Changed("explain") {
 		return c.explainRule(cmd, f.explain)
 	}
-	place := "."
-	if len(args) > 0 {
-		place = args[0]
+	l, err := c.load(cmd, args)
+	if err != nil {
+		return err
 	}
+	place := l.publicationDir(args)
 	o, err := f.options(place)
 	if err != nil {
 		return &usageError{err, cmd.CommandPath()}
+	}
+	if len(o.Resources) == 0 && place == l.publicationDir(nil) {
+		o.Resources = l.resources()
 	}
 	o.Log = c.log()
 	p := c.newProgress()
