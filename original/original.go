@@ -5,6 +5,7 @@ package original
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/remote"
@@ -27,9 +29,18 @@ type List struct {
 	dir  string
 	file *os.File
 	seed maphash.Seed
-	at   map[uint64]int64 // where the entry of a URI begins, by the URI's digest
+	at   []located // in the order of keys, once all is read
 	end  int64
 }
+
+// located is where the entry of a URI begins.
+type located struct {
+	key uint64 // a digest of the URI
+	at  int64
+}
+
+// mostEntries bounds the memory that a list takes: 16 bytes for each entry.
+const mostEntries = 20_000_000
 
 // Read reads a Resource List, or an Index and all its parts: the URL of it or the
 // name of a file. Headers are sent to the server of the URL.
@@ -38,7 +49,7 @@ func Read(ctx context.Context, place string, header http.Header, release string)
 	if err != nil {
 		return nil, err
 	}
-	l := &List{dir: dir, seed: maphash.MakeSeed(), at: map[uint64]int64{}}
+	l := &List{dir: dir, seed: maphash.MakeSeed()}
 	defer func() {
 		if err != nil {
 			l.Close()
@@ -56,6 +67,7 @@ func Read(ctx context.Context, place string, header http.Header, release string)
 	if err := l.read(w, open, "", true); err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(l.at, func(x, y located) int { return cmp.Compare(x.key, y.key) })
 	return l, w.Flush()
 }
 
@@ -180,7 +192,10 @@ func (l *List) add(w io.Writer, buf []byte, e *resourcesync.Entry) ([]byte, erro
 	if err != nil {
 		return buf, err
 	}
-	l.at[maphash.String(l.seed, e.Loc)] = l.end
+	if len(l.at) == mostEntries {
+		return buf, fmt.Errorf("it has more than %d entries", mostEntries)
+	}
+	l.at = append(l.at, located{maphash.String(l.seed, e.Loc), l.end})
 	l.end += int64(len(buf))
 	_, err = w.Write(buf)
 	return buf, err
@@ -190,10 +205,11 @@ func (l *List) add(w io.Writer, buf []byte, e *resourcesync.Entry) ([]byte, erro
 // it, and false if it is not listed. If that Source has it from elsewhere itself, the
 // link is the one that leads to the first of them.
 func (l *List) Find(uri string) (resourcesync.Link, bool, error) {
-	at, ok := l.at[maphash.String(l.seed, uri)]
+	i, ok := slices.BinarySearchFunc(l.at, maphash.String(l.seed, uri), func(x located, key uint64) int { return cmp.Compare(x.key, key) })
 	if !ok {
 		return resourcesync.Link{}, false, nil
 	}
+	at := l.at[i].at
 	head, err := resourcesync.AppendHead(nil, &resourcesync.Document{Metadata: resourcesync.Metadata{Capability: resourcesync.ResourceList}})
 	if err != nil {
 		return resourcesync.Link{}, false, err
