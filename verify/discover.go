@@ -18,7 +18,7 @@ import (
 // documents, of a page that links to it, or of a place below which there is a
 // Source Description. See Z39.99-2017 §6.3.
 func (w *web) start(ctx context.Context) (start, error) {
-	given := w.base.String()
+	given := w.stated(w.base.String())
 	f, err := w.open(ctx, given, w.o.Limits.DocumentBytes+1)
 	if ctx.Err() != nil {
 		return start{}, context.Cause(ctx)
@@ -68,11 +68,11 @@ func (w *web) below(path string) string {
 	}
 	u.RawPath = ""
 	u.Path += path
-	return u.String()
+	return w.stated(u.String())
 }
 
 func (w *web) atHost(path string) string {
-	return (&url.URL{Scheme: w.base.Scheme, Host: w.base.Host, Path: path}).String()
+	return w.stated((&url.URL{Scheme: w.base.Scheme, Host: w.base.Host, Path: path}).String())
 }
 
 // isDocument reports whether a URI leads to a document with a capability.

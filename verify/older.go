@@ -16,6 +16,12 @@ import (
 func (a *auditor) readOlder(ctx context.Context) error {
 	o := *a.o
 	o.Depth, o.Against, o.Resources = Documents, "", nil
+	if top := a.all[0]; isURL(a.o.Against) && !sameHost(top.uri, a.o.Against) {
+		// It is a copy at another place of what has the same URIs.
+		if prefix, ok := strings.CutSuffix(top.uri, wellKnownPath); ok {
+			o.Resources = []Mapping{{prefix, strings.TrimSuffix(a.o.Against, "/") + "/"}}
+		}
+	}
 	where := redacted(a.o.Against)
 	if w, ok := a.place.(*web); !ok || !sameHost(w.base.String(), a.o.Against) {
 		o.Header = nil // which is for the publication's own host

@@ -20,8 +20,8 @@ const (
 	Content                    // the resources themselves
 )
 
-// Mapping says in which directory the resources lie whose URIs begin with a
-// prefix.
+// Mapping says in which directory, or at which URL, lies what has URIs that begin
+// with a prefix.
 type Mapping struct{ Prefix, Dir string }
 
 // Options say what is audited, and how. The zero value works.
@@ -29,7 +29,9 @@ type Options struct {
 	// Depth is [Content] by default.
 	Depth Depth
 	// Resources say where the resources of a publication in a directory lie. By
-	// default they are looked for in the publication's own directory.
+	// default they are looked for in the publication's own directory. For one on
+	// a server, they say where it is to be asked for what it says is elsewhere, as
+	// before it is moved there.
 	Resources []Mapping
 	// Sample is how many resources on a server are read and compared. The others
 	// are asked for their length only.

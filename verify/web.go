@@ -59,6 +59,11 @@ func newWeb(_ context.Context, where string, o *Options) (*web, error) {
 	if err != nil || u.Host == "" {
 		return nil, errors.New("that is not a URL") // not repeated, since it may have a password in it
 	}
+	for _, m := range o.Resources {
+		if !isURL(m.Dir) {
+			return nil, fmt.Errorf("%s is no URL, where a server is audited", m.Dir)
+		}
+	}
 	dir, err := os.MkdirTemp("", "wellspring-verify-")
 	if err != nil {
 		return nil, err
@@ -254,6 +259,26 @@ func isOurs(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.ENOSPC)
 }
 
+// served returns where a URI is asked for, and stated the URI of what is asked for
+// there.
+func (w *web) served(uri string) string {
+	for _, m := range w.o.Resources {
+		if end, ok := strings.CutPrefix(uri, m.Prefix); ok {
+			return m.Dir + end
+		}
+	}
+	return uri
+}
+
+func (w *web) stated(uri string) string {
+	for _, m := range w.o.Resources {
+		if end, ok := strings.CutPrefix(uri, m.Dir); ok {
+			return m.Prefix + end
+		}
+	}
+	return uri
+}
+
 // tries is how often a request is sent that fails in a way that may pass.
 const tries = 3
 
@@ -281,7 +306,7 @@ func (w *web) once(ctx context.Context, method, uri string, header http.Header, 
 	defer cancel(nil)
 	timer := time.AfterFunc(w.o.Stall, func() { cancel(errStalled) })
 	defer timer.Stop()
-	request, err := http.NewRequestWithContext(ctx, method, uri, nil)
+	request, err := http.NewRequestWithContext(ctx, method, w.served(uri), nil)
 	if err != nil {
 		return false, 0, &statusError{"it cannot be asked for: " + plainError(err)}
 	}
@@ -305,7 +330,7 @@ func (w *web) once(ctx context.Context, method, uri string, header http.Header, 
 		return false, 0, &statusError{"the server answers " + r.Status}
 	}
 	r.Body = &movingBody{ReadCloser: r.Body, timer: timer, stall: w.o.Stall}
-	err = use(r, &answer{method, r.StatusCode, usedHeaders(r.Header), r.Request.URL.String()})
+	err = use(r, &answer{method, r.StatusCode, usedHeaders(r.Header), w.stated(r.Request.URL.String())})
 	if err != nil && context.Cause(ctx) == errStalled {
 		err = &statusError{errStalled.Error()}
 	}

@@ -356,3 +356,27 @@ func TestEndlessAnswers(t *testing.T) {
 		})
 	}
 }
+
+// TestStaging audits what has the URIs of another host than the one that serves it by
+// now, and compares it with a copy that is served elsewhere.
+func TestStaging(t *testing.T) {
+	t.Parallel()
+	dir := good(t).write(t)
+	staging := httptest.NewServer(serveAs(dir))
+	defer staging.Close()
+	o := Options{Resources: []Mapping{{lake, staging.URL + "/"}}, All: true}
+	r := audit(t, staging.URL+"/", o)
+	if len(r.Findings) > 0 || r.Resources != 3 || r.Bitstreams != 11 {
+		t.Errorf("%d resources, %d bitstreams\n%s", r.Resources, r.Bitstreams, lines(r))
+	}
+	r = audit(t, dir, Options{Against: staging.URL})
+	if len(r.Findings) > 0 {
+		t.Errorf("%s", lines(r))
+	}
+}
+
+// serveAs serves a directory as a good server would.
+func serveAs(dir string) http.Handler {
+	s := &site{dir: dir, change: func(http.ResponseWriter, *http.Request) bool { return false }}
+	return s
+}

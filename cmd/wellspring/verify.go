@@ -53,6 +53,7 @@ left out, by its name).
 		Example: `  wellspring verify public
   wellspring verify public --resources https://example.com/=site
   wellspring verify https://example.com/ --sample 100
+  wellspring verify http://localhost:8080/ --resources https://example.com/=http://localhost:8080/
   wellspring verify public --against https://example.com/ --strict
   wellspring verify --explain interval-join`,
 		Args: atMost(1),
@@ -63,7 +64,7 @@ left out, by its name).
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.depth, "depth", "content", "how far to go: `documents`, packages (ZIP files, too) or content (resources, too)")
-	flags.StringArrayVar(&f.resources, "resources", nil, "`PREFIX=DIR`: where the resources lie whose URIs begin with PREFIX; may be repeated (default: in the publication's own directory)")
+	flags.StringArrayVar(&f.resources, "resources", nil, "`PREFIX=DIR`: where the resources lie whose URIs begin with PREFIX; may be repeated (default: in the publication's own directory). On a server, PREFIX=URL: where it serves by now what will have URIs that begin with PREFIX")
 	flags.IntVar(&f.sample, "sample", 0, "on a server, read `n` of the resources and compare their bytes; the others are only asked for their length")
 	flags.BoolVar(&f.all, "all", false, "on a server, read all resources and compare their bytes")
 	flags.StringVar(&f.against, "against", "", "an older copy of the publication, `DIR or URL`: what was closed must be the same, and no change may be lost")
@@ -89,7 +90,7 @@ func (c *cli) verify(cmd *cobra.Command, f *verifyFlags, args []string) error {
 	if err != nil {
 		return &usageError{err, cmd.CommandPath()}
 	}
-	if len(o.Resources) == 0 && place == l.publicationDir(nil) {
+	if len(o.Resources) == 0 && !isURL(place) && place == l.publicationDir(nil) {
 		o.Resources = l.resources()
 	}
 	o.Log = c.log()
@@ -128,8 +129,6 @@ func (f *verifyFlags) options(place string) (verify.Options, error) {
 		return o, fmt.Errorf("--sample: %d is less than 0", f.sample)
 	case f.jobs < 0:
 		return o, fmt.Errorf("--jobs: %d is less than 0", f.jobs)
-	case isURL(place) && len(f.resources) > 0:
-		return o, errors.New("--resources is for a publication in a directory: the resources of one on a server are asked for there")
 	case !isURL(place) && (f.sample > 0 || f.all):
 		return o, errors.New("--sample and --all are for a publication on a server: in a directory, all resources are compared")
 	}
@@ -137,6 +136,9 @@ func (f *verifyFlags) options(place string) (verify.Options, error) {
 		prefix, dir, ok := strings.Cut(s, "=")
 		if !ok || !isURL(prefix) || dir == "" {
 			return o, fmt.Errorf("--resources: %q is not of the form PREFIX=DIR, such as https://example.com/=site", s)
+		}
+		if isURL(place) != isURL(dir) {
+			return o, fmt.Errorf("--resources: %q has to have a URL behind the = where a server is audited, and a directory where a directory is", s)
 		}
 		o.Resources = append(o.Resources, verify.Mapping{Prefix: prefix, Dir: dir})
 	}
