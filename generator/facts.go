@@ -25,9 +25,16 @@ type facts struct {
 	index  []factAt
 	buf    []byte
 
-	// The block that was read last.
-	block int
-	held  []fact
+	// The blocks that were read last, and the one that is replaced next: links lead
+	// to few places at a time.
+	blocks [8]block
+	next   int
+}
+
+// block is a part of the file in memory.
+type block struct {
+	n     int // which one it is, or -1
+	facts []fact
 }
 
 // factAt is where a block begins.
@@ -52,7 +59,12 @@ func newFacts() (*facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &facts{file: f, w: bufio.NewWriterSize(f, 128<<10), block: -1}, nil
+	os.Remove(f.Name()) // where it can be used without a name, nothing is left behind
+	x := &facts{file: f, w: bufio.NewWriterSize(f, 128<<10)}
+	for i := range x.blocks {
+		x.blocks[i].n = -1
+	}
+	return x, nil
 }
 
 func (x *facts) close() {
@@ -155,47 +167,54 @@ func (x *facts) all(yield func(*fact, error) bool) {
 	}
 }
 
-// find returns what is known of a resource that exists.
-func (x *facts) find(uri string) (*resourcesync.Entry, bool, error) {
-	block, exact := slices.BinarySearchFunc(x.index, uri, func(at factAt, uri string) int { return strings.Compare(at.uri, uri) })
+// find returns what is known of a file that exists: its URI may be that of another
+// one, where URIs are not just paths.
+func (x *facts) find(uri, path string) (*resourcesync.Entry, bool, error) {
+	n, exact := slices.BinarySearchFunc(x.index, uri, func(at factAt, uri string) int { return strings.Compare(at.uri, uri) })
 	if !exact {
-		block--
+		n--
 	}
-	if block < 0 {
+	if n < 0 {
 		return nil, false, nil
 	}
-	if err := x.load(block); err != nil {
+	held, err := x.load(n)
+	if err != nil {
 		return nil, false, err
 	}
-	i, ok := slices.BinarySearchFunc(x.held, uri, func(f fact, uri string) int { return strings.Compare(f.entry.Loc, uri) })
-	if !ok || x.held[i].Type == resourcesync.Deleted {
+	i, ok := slices.BinarySearchFunc(held, uri, func(f fact, uri string) int { return strings.Compare(f.entry.Loc, uri) })
+	if !ok || held[i].Type == resourcesync.Deleted || held[i].Path != path {
 		return nil, false, nil
 	}
-	return &x.held[i].entry, true, nil
+	return &held[i].entry, true, nil
 }
 
-func (x *facts) load(block int) error {
-	if x.block == block {
-		return nil
+// load returns the facts of a block.
+func (x *facts) load(n int) ([]fact, error) {
+	for i := range x.blocks {
+		if x.blocks[i].n == n {
+			return x.blocks[i].facts, nil
+		}
 	}
+	b := &x.blocks[x.next]
+	x.next = (x.next + 1) % len(x.blocks)
+	b.n, b.facts = -1, b.facts[:0]
 	end := x.length
-	if block+1 < len(x.index) {
-		end = x.index[block+1].offset
+	if n+1 < len(x.index) {
+		end = x.index[n+1].offset
 	}
-	begin := x.index[block].offset
+	begin := x.index[n].offset
 	r := bufio.NewReader(io.NewSectionReader(x.file, begin, end-begin))
-	x.held, x.block = x.held[:0], -1
 	for {
 		var f fact
 		err := f.read(r)
 		if err == io.EOF {
-			x.block = block
-			return nil
+			b.n = n
+			return b.facts, nil
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		x.held = append(x.held, f)
+		b.facts = append(b.facts, f)
 	}
 }
 

@@ -1,9 +1,14 @@
 package generator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
+	"net/http"
+	"net/url"
 	"strings"
+	"time"
 
 	"github.com/wellspring-sync/wellspring/original"
 	"github.com/wellspring-sync/wellspring/relation"
@@ -32,7 +37,7 @@ func (r *run) newLinker(ctx context.Context) (*linker, error) {
 		return k, nil
 	}
 	for _, place := range r.o.Links.Lists() {
-		list, err := original.Read(ctx, place, r.o.Previous.Header, r.o.Release)
+		list, err := original.Read(ctx, place, r.headerFor(place), r.o.Release)
 		if err != nil {
 			k.close()
 			return nil, fmt.Errorf("reading the Resource List %s for links to it: %w", remote.Redacted(place), err)
@@ -48,6 +53,17 @@ func (r *run) newLinker(ctx context.Context) (*linker, error) {
 		return nil, fmt.Errorf("making a temporary file: %w", err)
 	}
 	return k, nil
+}
+
+// headerFor returns what is sent to a server beside what all are sent: only that of
+// the last publication gets what the user gave for it.
+func (r *run) headerFor(place string) http.Header {
+	own, err := url.Parse(r.o.Previous.Place)
+	other, errOther := url.Parse(place)
+	if err != nil || errOther != nil || own.Host == "" || own.Host != other.Host || own.Scheme != other.Scheme {
+		return nil
+	}
+	return r.o.Previous.Header
 }
 
 func (k *linker) close() {
@@ -113,7 +129,7 @@ func (k *linker) describe(f *finding) error {
 // toFile completes a link to a file of the source, and reports whether it is there.
 func (k *linker) toFile(l *resourcesync.Link, p relation.Planned) (bool, error) {
 	uri := k.uri(p.File)
-	target, ok, err := k.facts.find(uri)
+	target, ok, err := k.facts.find(uri, p.File)
 	if err != nil || !ok {
 		k.o.Links.Missing(p.Rule, p.File)
 		return false, err
@@ -154,15 +170,43 @@ func (k *linker) bytes(f *finding) (n int64, err error) {
 		return 0, nil
 	}
 	planned, err := k.plan(f)
-	const rest = 400 // what stands around relation and URI, with two digests
-	for _, p := range planned {
-		if p.List != "" { // it may lead to somewhere else yet
-			n += 8 << 10
-		}
-		n += rest + int64(len(p.Link.Rel)+6*len(p.Link.Href)+6*3*len(p.File)+len(k.uri(""))+len(p.Link.Type))
+	if err != nil {
+		return 0, err
 	}
-	return n + int64(len("<changefreq>hourly</changefreq>")), err
+	n = int64(len("<changefreq>monthly</changefreq>"))
+	for _, p := range planned {
+		l := p.Link
+		switch {
+		case p.List != "": // of which all is known
+			if l, _, err = k.lists[p.List].Find(l.Href); err != nil {
+				return 0, err
+			}
+			l.Pri = p.Link.Pri
+		case p.File != "": // of which as much is said as can be
+			l.Href = cmp.Or(l.Href, k.uri(p.File))
+			l.Modified, l.Hash, l.Type = someTime, f.entry.Metadata.Hash, cmp.Or(l.Type, longestType)
+			l.Length, l.HasLength = math.MaxInt64, true
+		}
+		bare := resourcesync.Entry{Loc: "x"}
+		without, err := resourcesync.AppendEntry(nil, false, &bare)
+		if err != nil {
+			return 0, err
+		}
+		bare.Links = []resourcesync.Link{l}
+		with, err := resourcesync.AppendEntry(nil, false, &bare)
+		if err != nil {
+			return 0, err
+		}
+		n += int64(len(with) - len(without))
+	}
+	return n, nil
 }
+
+// What is longer than anything that can be said of a file in a link.
+var (
+	someTime    = time.Unix(0, 0).UTC()
+	longestType = strings.Repeat("x", 255)
+)
 
 // second goes through all findings again, with what is known of all of them by now,
 // and writes the lists.

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wellspring-sync/wellspring/remote"
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -67,6 +68,7 @@ func Read(ctx context.Context, place string, header http.Header, release string)
 	if err := l.read(w, open, "", true); err != nil {
 		return nil, err
 	}
+	os.RemoveAll(dir) // where a file can be used without a name, nothing is left behind
 	slices.SortStableFunc(l.at, func(x, y located) int { return cmp.Compare(x.key, y.key) })
 	return l, w.Flush()
 }
@@ -223,15 +225,31 @@ func (l *List) Find(uri string) (resourcesync.Link, bool, error) {
 		return resourcesync.Link{}, false, nil
 	}
 	for _, link := range e.Links {
-		if link.Rel == "via" {
-			return link, true, nil
+		if strings.EqualFold(link.Rel, "via") && resourcesync.IsURI(link.Href) {
+			return sound(link), true, nil
 		}
 	}
 	md := &e.Metadata
-	return resourcesync.Link{
-		Rel: "via", Href: uri, Modified: e.LastModified,
+	return sound(resourcesync.Link{
+		Href: uri, Modified: e.LastModified,
 		Hash: md.Hash, Length: md.Length, HasLength: md.HasLength, Type: md.Type, Encoding: md.Encoding,
-	}, true, nil
+	}), true, nil
+}
+
+// sound returns what can be said again of a link, in the form in which it is written
+// here.
+func sound(l resourcesync.Link) resourcesync.Link {
+	clean := resourcesync.Link{
+		Rel: "via", Href: l.Href, Modified: l.Modified.Truncate(time.Second), Hash: l.Hash,
+		Length: l.Length, HasLength: l.HasLength, Type: l.Type, Encoding: l.Encoding,
+	}
+	if l.Hash != "" && l.Hash.Check() != nil {
+		clean.Hash = ""
+	}
+	if !resourcesync.IsMediaType(l.Type) {
+		clean.Type = ""
+	}
+	return clean
 }
 
 // Len returns how many resources are listed.

@@ -26,6 +26,7 @@ var files = map[string]string{
 	"rs/parts/1.xml": document("urlset", "resourcelist", `<url><loc>https://o.example/a</loc><lastmod>2025-12-01T00:00:00Z</lastmod><rs:md hash="md5:1584abdf8ebdc9802ac0c6a7402c03b6" length="3" type="text/plain"/></url>
 `),
 	"rs/parts/2.xml": document("urlset", "resourcelist", `<url><loc>https://o.example/b</loc><rs:md length="4"/><rs:ln rel="via" href="https://first.example/b" hash="md5:1e0d5cb8ef6ba40c99b14c0237be735e"/></url>
+<url><loc>https://o.example/odd</loc><lastmod>2025-12-01T00:00:00.5Z</lastmod><rs:md hash="nonsense" length="4" type="bad"/><rs:ln rel="via" href="not a URI"/></url>
 `),
 	"rs/changelist.xml": document("urlset", "changelist", ""),
 	"rs/broken.xml":     "<urlset",
@@ -77,7 +78,11 @@ func TestRead(t *testing.T) {
 		if _, ok, err := l.Find("https://o.example/c"); ok || err != nil {
 			t.Errorf("%v, %v", ok, err)
 		}
-		if l.Len() != 2 {
+		odd, ok, err := l.Find("https://o.example/odd")
+		if want := (resourcesync.Link{Rel: "via", Href: "https://o.example/odd", Modified: want.Modified, Length: 4, HasLength: true}); err != nil || !ok || odd != want {
+			t.Errorf("%+v, %v, %v", odd, ok, err)
+		}
+		if l.Len() != 3 {
 			t.Errorf("%d resources", l.Len())
 		}
 	}

@@ -81,7 +81,7 @@ func (g *globber) class() error {
 		return fmt.Errorf("%q has a [ without a ]", g.glob)
 	}
 	g.rest = rest
-	if strings.HasPrefix(class, "!") {
+	if class[0] == '!' || class[0] == '^' {
 		class = "^/" + class[1:]
 	}
 	g.b.WriteString("[" + strings.ReplaceAll(class, `\`, `\\`) + "]")

@@ -6,6 +6,7 @@ package relation
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -158,7 +159,11 @@ func (rs *Rules) Plan(r *Resource) ([]Planned, error) {
 		c.matched.Add(1)
 		p := Planned{Rule: i, Link: resourcesync.Link{Rel: c.Rel, Pri: c.Pri, Type: c.Type}}
 		if c.file != nil {
-			p.File = c.file.expand(r, captures)
+			p.File = path.Clean(c.file.expand(r, captures))
+			if !isBelow(p.File) {
+				rs.Missing(i, p.File)
+				continue
+			}
 		} else {
 			if p.List = c.List; p.List == "" {
 				c.used.Add(1)
@@ -179,6 +184,11 @@ func (rs *Rules) Plan(r *Resource) ([]Planned, error) {
 		all = append(all, Planned{Rule: i, File: p.File, Link: resourcesync.Link{Rel: "profile", Href: profile}})
 	}
 	return all, nil
+}
+
+// isBelow reports whether a path is that of something in the source.
+func isBelow(p string) bool {
+	return p != "." && p != ".." && !strings.HasPrefix(p, "../") && !strings.HasPrefix(p, "/")
 }
 
 // Lists returns where the Resource Lists of other Sources are, each once.

@@ -16,7 +16,7 @@ type Resource struct {
 
 // Link is a rule for links from resources. See Z39.99-2017 §14.
 type Link struct {
-	Match   []string `toml:"match" doc:"globs; the rule is for resources that match one of them. What * and ** stood for is {1}, {2} and so on"`
+	Match   []string `toml:"match" doc:"globs over paths of files; a slash at the end stands for all that is in a directory. The rule is for resources that match one of them. What * and ** stood for is {1}, {2} and so on"`
 	Rel     string   `toml:"rel" doc:"relation: a registered name, or a URI"`
 	Href    string   `toml:"href" doc:"template of the URI that is linked to"`
 	File    string   `toml:"file" doc:"template of the path of a file of the source that is linked to, instead of href. Without that file there is no link; with it, its hash, length, type and time of modification are in the link"`

@@ -1,0 +1,83 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wellspring-sync/wellspring/scanner"
+)
+
+// TestLinksWithinLimits tells changes with links, and hints, in lists that none of
+// them makes too long.
+func TestLinksWithinLimits(t *testing.T) {
+	t.Parallel()
+	for _, freq := range []string{"", "monthly"} {
+		for _, bytes := range []int64{20_000, 50_000, 75_000} {
+			w := newWorld(t, t.TempDir())
+			w.options.limits = smallLists
+			w.options.limits.bytes = bytes
+			w.options.limits.entries = 10_000
+			w.options.Links = linkRules("", "{dir}/a & b.txt")
+			if freq != "" {
+				glob, err := scanner.NewGlob("*")
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.options.ChangeFreq = []FreqRule{{Name: "x", Match: []scanner.Glob{glob}, Value: freq}}
+			}
+			w.file("d/a & b.txt", "a", longAgo)
+			w.build()
+			for i := range 400 {
+				w.file(fmt.Sprintf("d/%s %d.txt", strings.Repeat("&", i%20), i), "x", longAgo)
+			}
+			w.now = w.now.Add(oneDay)
+			w.build()
+			lists := 0
+			err := filepath.WalkDir(filepath.Join(w.out, "resourcesync"), func(name string, d fs.DirEntry, err error) error {
+				if err != nil || !strings.Contains(name, "changelist") || d.IsDir() {
+					return err
+				}
+				info, err := os.Stat(name)
+				if err != nil {
+					return err
+				}
+				if lists++; info.Size() > bytes {
+					return fmt.Errorf("%s has %d bytes, more than %d", name, info.Size(), bytes)
+				}
+				return nil
+			})
+			if err = errors.Join(err); err != nil || lists < 3 {
+				t.Errorf("%q, %d bytes: %d lists, %v", freq, bytes, lists, err)
+			}
+			readAll(t, w.out)
+			report := w.build()
+			if report.Wrote {
+				t.Error("something was written though nothing changed")
+			}
+		}
+	}
+}
+
+// TestLinksAreToFiles looks for files, and not for the URIs that they have.
+func TestLinksAreToFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.options.Identity.Form = "clean"
+	w.options.Links = linkRules("", "{dir}/{stem}")
+	w.file("a.html", "a", longAgo)
+	w.file("b.html", "b", longAgo)
+	w.file("b.html.gz", "b", longAgo)
+	w.build()
+	list, err := os.ReadFile(filepath.Join(w.out, "resourcesync", "resourcelist.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(string(list), `<rs:ln rel="related"`); got != 1 || !strings.Contains(string(list), `<rs:ln rel="related" href="https://example.org/b"`) {
+		t.Errorf("%d links in\n%s", got, list)
+	}
+}
