@@ -70,11 +70,11 @@ func (e *events) place(f *finding, more int64) error {
 	if f.Type == "" {
 		return nil
 	}
-	entry, err := e.entry(f)
+	size, err := e.size(f, more)
 	if err != nil {
 		return err
 	}
-	size, weight := int64(len(e.buf))+more+e.standard.stampBytes(&entry), layout.Weight(f.entry.Loc, f.size)
+	weight := layout.Weight(f.entry.Loc, f.size)
 	c, err := e.chunk(size, weight)
 	if err != nil {
 		return err
@@ -87,6 +87,12 @@ func (e *events) place(f *finding, more int64) error {
 		return c.packing.add(f)
 	}
 	return nil
+}
+
+// size returns how many bytes a change takes in a list, at most.
+func (e *events) size(f *finding, more int64) (int64, error) {
+	entry, err := e.entry(f)
+	return int64(len(e.buf)) + more + e.standard.stampBytes(&entry), err
 }
 
 // entry puts what is staged of a change into the buffer. Of a deleted resource, only

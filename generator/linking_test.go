@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +37,10 @@ func TestLinksWithinLimits(t *testing.T) {
 				w.file(fmt.Sprintf("d/%s %d.txt", strings.Repeat("&", i%20), i), "x", longAgo)
 			}
 			w.now = w.now.Add(oneDay)
-			w.build()
+			foreseen := w.build(func(o *Options) { o.DryRun = true })
+			if done := w.build(); !slices.Contains(done.Heads, w.head(foreseen)) {
+				t.Errorf("foreseen: %v, done: %v", foreseen.Heads, done.Heads)
+			}
 			lists := 0
 			err := filepath.WalkDir(filepath.Join(w.out, "resourcesync"), func(name string, d fs.DirEntry, err error) error {
 				if err != nil || !strings.Contains(name, "changelist") || d.IsDir() {
@@ -61,6 +65,16 @@ func TestLinksWithinLimits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// head returns the Change List, or its Index, that a dry run foresees.
+func (w *world) head(r *Report) string {
+	for _, path := range r.Heads {
+		if strings.Contains(path, "changelist") {
+			return path
+		}
+	}
+	return ""
 }
 
 // TestLinksAreToFiles looks for files, and not for the URIs that they have.

@@ -155,7 +155,7 @@ func (r *run) foreseeChanges() (layout.Ref, error) {
 		return layout.Ref{}, err
 	}
 	lists, at := r.changeLists(), r.at(1)
-	if lists.isOver(open, at) || open.Entries+r.report.Events() > r.o.Rotate.most(r.o.limits.entries) {
+	if lists.isOver(open, at) || open.Entries+r.report.Events() > r.o.Rotate.most(r.o.limits.entries) || open.Bytes+r.foreseen > r.events.room {
 		return r.layout.ChangeList(), nil
 	}
 	return open.Ref, nil

@@ -84,6 +84,7 @@ type run struct {
 	cache    *cacheWriter // nil if none is written
 
 	linker       *linker
+	foreseen     int64 // bytes of events, in a dry run
 	linkWarnings []string
 	hidden       nowLeftOut
 	oddNames     oddNames
@@ -318,6 +319,15 @@ func (r *run) begin(ctx context.Context) (err error) {
 	if r.linker, err = r.newLinker(ctx); err != nil {
 		return err
 	}
+	var packageSize int64
+	if r.o.Dumps.Change {
+		packageSize = r.o.PackageSize
+	}
+	lim := r.o.limits
+	lim.entries = r.o.Rotate.most(lim.entries)
+	if r.events, err = newEvents(nil, r.o.Standard, r.layout, lim, packageSize); err != nil {
+		return err
+	}
 	if r.o.DryRun {
 		r.archives = r.newArchives()
 		return nil
@@ -328,15 +338,7 @@ func (r *run) begin(ctx context.Context) (err error) {
 	if r.list, err = newResourceList(r.stage, r.layout, r.prev.snapshot, r.o.limits, links); err != nil {
 		return err
 	}
-	var packageSize int64
-	if r.o.Dumps.Change {
-		packageSize = r.o.PackageSize
-	}
-	lim := r.o.limits
-	lim.entries = r.o.Rotate.most(lim.entries)
-	if r.events, err = newEvents(r.stage, r.o.Standard, r.layout, lim, packageSize); err != nil {
-		return err
-	}
+	r.events.stage = r.stage
 	r.dump, r.changes = r.newResourceDump(), r.newChangeDump()
 	if r.o.Cache != "" {
 		r.cache = createCache(r.o.Cache)
@@ -465,17 +467,22 @@ func (r *run) take(f *finding) error {
 
 // pack puts a finding into packages, and decides in which list its event will be.
 func (r *run) pack(f *finding) error {
-	if r.o.DryRun {
-		return nil
-	}
-	if r.prev.snapshot != nil {
+	if r.prev.snapshot != nil && f.Type != "" {
 		more, err := r.linker.bytes(f)
 		if err != nil {
+			return err
+		}
+		if r.o.DryRun {
+			size, err := r.events.size(f, more)
+			r.foreseen += size
 			return err
 		}
 		if err := r.events.place(f, more); err != nil {
 			return err
 		}
+	}
+	if r.o.DryRun {
+		return nil
 	}
 	return r.dump.add(f)
 }
