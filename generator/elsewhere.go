@@ -61,7 +61,7 @@ const fetchFolder = publish.Folder + "/previous"
 // openElsewhere opens the last publication. What is fetched is kept in a folder.
 func (r *run) openElsewhere(ctx context.Context, dir *os.Root) (*elsewhere, error) {
 	p := &r.o.Previous
-	if !isURL(p.Place) {
+	if !remote.IsURL(p.Place) {
 		root, err := os.OpenRoot(p.Place)
 		if errors.Is(err, fs.ErrNotExist) { // so is the publication
 			return &elsewhere{os.DirFS(p.Place), fetchNothing, func() error { return nil }}, nil
@@ -89,10 +89,6 @@ func (r *run) openElsewhere(ctx context.Context, dir *os.Root) (*elsewhere, erro
 }
 
 func fetchNothing(context.Context, []snapshot.File) error { return nil }
-
-func isURL(place string) bool {
-	return strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://")
-}
 
 // openFar has a dry run look at the last publication where it is.
 func (r *run) openFar(ctx context.Context) (closeOut func(), err error) {
@@ -208,7 +204,7 @@ func plain(err error) error {
 
 // place names where the last publication is, without a password.
 func (r *run) place() string {
-	if !isURL(r.o.Previous.Place) {
+	if !remote.IsURL(r.o.Previous.Place) {
 		return cmp.Or(r.o.Previous.Place, r.o.Out)
 	}
 	return remote.Redacted(r.o.Previous.Place)

@@ -325,20 +325,20 @@ func (r *run) begin(ctx context.Context) (err error) {
 	}
 	lim := r.o.limits
 	lim.entries = r.o.Rotate.most(lim.entries)
-	if r.events, err = newEvents(nil, r.o.Standard, r.layout, lim, packageSize); err != nil {
+	if !r.o.DryRun {
+		r.stage = &stage{tx: r.tx, packed: r.meter.pack}
+	}
+	if r.events, err = newEvents(r.stage, r.o.Standard, r.layout, lim, packageSize); err != nil {
 		return err
 	}
+	r.archives = r.newArchives()
 	if r.o.DryRun {
-		r.archives = r.newArchives()
 		return nil
 	}
-	r.stage = &stage{tx: r.tx, packed: r.meter.pack}
-	r.archives = r.newArchives()
 	links := r.archives.links(resourcesync.ResourceList)
 	if r.list, err = newResourceList(r.stage, r.layout, r.prev.snapshot, r.o.limits, links); err != nil {
 		return err
 	}
-	r.events.stage = r.stage
 	r.dump, r.changes = r.newResourceDump(), r.newChangeDump()
 	if r.o.Cache != "" {
 		r.cache = createCache(r.o.Cache)

@@ -84,7 +84,7 @@ func (l *List) Close() error {
 
 // opener returns what opens the list (whose name is empty) and its parts.
 func (l *List) opener(ctx context.Context, place string, header http.Header, release string) (open func(uri string) (io.ReadCloser, error), closeAll func(), err error) {
-	if !strings.HasPrefix(place, "http://") && !strings.HasPrefix(place, "https://") {
+	if !remote.IsURL(place) {
 		return func(uri string) (io.ReadCloser, error) { return openBeside(place, uri) }, func() {}, nil
 	}
 	u, err := url.Parse(place)

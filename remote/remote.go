@@ -29,6 +29,11 @@ import (
 // ErrOther says that a file has not the length or the SHA-256 that was stated.
 var ErrOther = errors.New("it is not the file that was stated")
 
+// IsURL reports whether a place is on a server, and not a directory or a file.
+func IsURL(place string) bool {
+	return strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://")
+}
+
 // Error says that a file could not be read, which does not mean that it is not
 // there. It never holds a user name, a password, a query or a header.
 type Error struct {

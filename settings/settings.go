@@ -179,7 +179,7 @@ func located(name string, err error, keys []Key) error {
 		message := fmt.Sprintf("there is no setting %s", strings.Join(path, "."))
 		if len(path) == 2 && slices.Contains(namesBeside(path[1:], keys), path[1]) {
 			message += "; settings for all stand above the first [[…]]"
-		} else if near := nearest(path[len(path)-1], namesBeside(path, keys)); near != "" {
+		} else if near := Nearest(path[len(path)-1], namesBeside(path, keys)); near != "" {
 			message += fmt.Sprintf("; did you mean %s?", near)
 		}
 		return &Error{name, line, column, message}
@@ -272,10 +272,7 @@ func fieldType(t reflect.Type, name string) reflect.Type {
 
 // Nearest returns the name that is most like another one, or nothing if none is like
 // it.
-func Nearest(name string, names []string) string { return nearest(name, names) }
-
-// nearest returns the name that is most like another one, if any is like it.
-func nearest(name string, names []string) string {
+func Nearest(name string, names []string) string {
 	best, least := "", max(len(name)/3, 2)+1
 	for _, n := range names {
 		if d := distance(strings.ReplaceAll(name, "-", "_"), n); d < least {

@@ -80,7 +80,7 @@ func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
 	}
 	s, l, closeFiles, err := f.open(cmd.Context(), dir)
 	if err != nil {
-		return &readingError{err, isURL(dir)}
+		return &readingError{err, remote.IsURL(dir)}
 	}
 	defer closeFiles()
 	lists := s.AllChanges()
@@ -103,7 +103,7 @@ func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
 // check checks the flags, and returns the time from which on changes are told.
 func (f *logFlags) check(dir string) (since time.Time, err error) {
 	switch info, err := os.Stat(dir); {
-	case isURL(dir):
+	case remote.IsURL(dir):
 	case err != nil:
 		return since, fmt.Errorf("the publication: %s: %w", dir, reason(err))
 	case !info.IsDir():
@@ -159,7 +159,7 @@ func (f *logFlags) open(ctx context.Context, place string) (s *snapshot.Snapshot
 
 // openPlace opens a directory, or the files on a server.
 func openPlace(ctx context.Context, place string, header http.Header) (files fs.FS, closeFiles func(), err error) {
-	if !isURL(place) {
+	if !remote.IsURL(place) {
 		return os.DirFS(place), func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "wellspring-")
@@ -178,14 +178,10 @@ func openPlace(ctx context.Context, place string, header http.Header) (files fs.
 	return far, func() { far.Close(); root.Close(); os.RemoveAll(dir) }, nil
 }
 
-func isURL(place string) bool {
-	return strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://")
-}
-
 // read finds the publication among files.
 func (f *logFlags) read(files fs.FS, dir string) (*snapshot.Snapshot, layout.Layout, error) {
 	l, err := snapshot.Find(files, f.folder)
-	if err == snapshot.ErrNone && isURL(dir) {
+	if err == snapshot.ErrNone && remote.IsURL(dir) {
 		dir = remote.Redacted(dir)
 	}
 	if err == snapshot.ErrNone {
@@ -197,7 +193,7 @@ func (f *logFlags) read(files fs.FS, dir string) (*snapshot.Snapshot, layout.Lay
 	if err != nil {
 		return nil, l, err
 	}
-	if !isURL(dir) && publish.Pending(dir) {
+	if !remote.IsURL(dir) && publish.Pending(dir) {
 		return nil, l, errors.New("an interrupted run left a commit there that the next build has to complete first")
 	}
 	if f.baseURL != "" { // which is compared with the record, if there is one
@@ -214,7 +210,7 @@ func (f *logFlags) read(files fs.FS, dir string) (*snapshot.Snapshot, layout.Lay
 // resourceURI returns a URI as it is, or that of a path relative to the base URL.
 // The path is as in URIs, unless that cannot be.
 func resourceURI(l layout.Layout, s string) (string, error) {
-	if strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") {
+	if remote.IsURL(s) {
 		return s, nil
 	}
 	if l.BaseURL == "" {

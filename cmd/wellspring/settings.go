@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/wellspring-sync/wellspring/remote"
 	"github.com/wellspring-sync/wellspring/settings"
 	"github.com/wellspring-sync/wellspring/verify"
 )
@@ -136,31 +137,47 @@ func (c *cli) warnOfVariables() {
 // publicationDir returns the directory of the publication: the argument, or what the
 // settings say, or the current one.
 func (l *loaded) publicationDir(args []string) string {
-	switch {
-	case len(args) > 0:
+	if len(args) > 0 {
 		return args[0]
-	case l.file == nil:
-		return "."
 	}
-	for _, key := range []string{"out", sourceKey} {
-		if v, ok := l.file.Values[key]; ok {
-			return l.relative(key, v.Text)[0]
-		}
-	}
-	return "."
+	out, _, _ := l.path("out")
+	source, _, _ := l.path(sourceKey)
+	return cmp.Or(out, source, ".")
 }
 
-// resources says where resources lie, if the file of settings does.
+// resources says where resources lie, if the settings do.
 func (l *loaded) resources() []verify.Mapping {
-	if l.file == nil {
-		return nil
-	}
-	base, hasBase := l.file.Values["base_url"]
-	source, hasSource := l.file.Values[sourceKey]
+	base, _, hasBase := l.text("base_url")
+	source, _, hasSource := l.path(sourceKey)
 	if !hasBase || !hasSource {
 		return nil
 	}
-	return []verify.Mapping{{Prefix: strings.TrimSuffix(base.Text[0], "/") + "/", Dir: l.relative(sourceKey, source.Text)[0]}}
+	return []verify.Mapping{{Prefix: strings.TrimSuffix(base, "/") + "/", Dir: source}}
+}
+
+// text returns what the environment or else the file says of a setting of one value,
+// and which of them does.
+func (l *loaded) text(key string) (text, origin string, ok bool) {
+	if text := os.Getenv(variable(key)); text != "" {
+		return text, variable(key), true
+	}
+	if l.file == nil {
+		return "", "", false
+	}
+	v, ok := l.file.Values[key]
+	if !ok {
+		return "", "", false
+	}
+	return v.Text[0], l.at(v.Line), true
+}
+
+// path is text for a path, which in the file is relative to that.
+func (l *loaded) path(key string) (path, origin string, ok bool) {
+	path, origin, ok = l.text(key)
+	if ok && origin != variable(key) {
+		path = l.relative(key, []string{path})[0]
+	}
+	return path, origin, ok
 }
 
 // readSettings reads the file that was named, or the one in the working directory.
@@ -233,7 +250,7 @@ func (l *loaded) relative(key string, values []string) []string {
 	}
 	values = slices.Clone(values)
 	for i, v := range values {
-		if v != "" && !filepath.IsAbs(v) && !isURL(v) && !(key == "cache" && v == "none") {
+		if v != "" && !filepath.IsAbs(v) && !remote.IsURL(v) && !(key == "cache" && v == "none") {
 			values[i] = filepath.Join(filepath.Dir(l.file.Name), v)
 		}
 	}
@@ -245,12 +262,8 @@ func (l *loaded) setSource(args []string) {
 	l.origins[sourceKey] = fromDefault
 	if len(args) > 0 {
 		l.source, l.origins[sourceKey] = args[0], fromFlag
-	} else if text := os.Getenv(variable(sourceKey)); text != "" {
-		l.source, l.origins[sourceKey] = text, variable(sourceKey)
-	} else if l.file != nil {
-		if v, ok := l.file.Values[sourceKey]; ok {
-			l.source, l.origins[sourceKey] = l.relative(sourceKey, v.Text)[0], fmt.Sprintf("%s:%d", l.file.Name, v.Line)
-		}
+	} else if dir, origin, ok := l.path(sourceKey); ok {
+		l.source, l.origins[sourceKey] = dir, origin
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/relation"
+	"github.com/wellspring-sync/wellspring/remote"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
@@ -79,7 +80,7 @@ func (l *loaded) describedBy() (text, origin string) {
 
 // relativeTo makes the name of a file relative to the file of settings.
 func (l *loaded) relativeTo(name string) string {
-	if name == "" || isURL(name) || filepath.IsAbs(name) {
+	if name == "" || remote.IsURL(name) || filepath.IsAbs(name) {
 		return name
 	}
 	return filepath.Join(filepath.Dir(l.file.Name), name)

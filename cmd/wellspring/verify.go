@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wellspring-sync/wellspring/remote"
 	"github.com/wellspring-sync/wellspring/verify"
 )
 
@@ -90,7 +91,7 @@ func (c *cli) verify(cmd *cobra.Command, f *verifyFlags, args []string) error {
 	if err != nil {
 		return &usageError{err, cmd.CommandPath()}
 	}
-	if len(o.Resources) == 0 && !isURL(place) && place == l.publicationDir(nil) {
+	if len(o.Resources) == 0 && !remote.IsURL(place) && place == l.publicationDir(nil) {
 		o.Resources = l.resources()
 	}
 	o.Log = c.log()
@@ -129,15 +130,15 @@ func (f *verifyFlags) options(place string) (verify.Options, error) {
 		return o, fmt.Errorf("--sample: %d is less than 0", f.sample)
 	case f.jobs < 0:
 		return o, fmt.Errorf("--jobs: %d is less than 0", f.jobs)
-	case !isURL(place) && (f.sample > 0 || f.all):
+	case !remote.IsURL(place) && (f.sample > 0 || f.all):
 		return o, errors.New("--sample and --all are for a publication on a server: in a directory, all resources are compared")
 	}
 	for _, s := range f.resources {
 		prefix, dir, ok := strings.Cut(s, "=")
-		if !ok || !isURL(prefix) || dir == "" {
+		if !ok || !remote.IsURL(prefix) || dir == "" {
 			return o, fmt.Errorf("--resources: %q is not of the form PREFIX=DIR, such as https://example.com/=site", s)
 		}
-		if isURL(place) != isURL(dir) {
+		if remote.IsURL(place) != remote.IsURL(dir) {
 			return o, fmt.Errorf("--resources: %q has to have a URL behind the = where a server is audited, and a directory where a directory is", s)
 		}
 		o.Resources = append(o.Resources, verify.Mapping{Prefix: prefix, Dir: dir})
@@ -147,7 +148,7 @@ func (f *verifyFlags) options(place string) (verify.Options, error) {
 		return o, err
 	}
 	for _, where := range []string{place, f.against} {
-		if where == "" || isURL(where) {
+		if where == "" || remote.IsURL(where) {
 			continue
 		}
 		if _, err := os.Stat(where); err != nil {
