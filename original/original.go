@@ -251,6 +251,3 @@ func sound(l resourcesync.Link) resourcesync.Link {
 	}
 	return clean
 }
-
-// Len returns how many resources are listed.
-func (l *List) Len() int { return len(l.at) }

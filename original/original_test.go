@@ -82,8 +82,8 @@ func TestRead(t *testing.T) {
 		if want := (resourcesync.Link{Rel: "via", Href: "https://o.example/odd", Modified: want.Modified, Length: 4, HasLength: true}); err != nil || !ok || odd != want {
 			t.Errorf("%+v, %v, %v", odd, ok, err)
 		}
-		if l.Len() != 3 {
-			t.Errorf("%d resources", l.Len())
+		if len(l.at) != 3 {
+			t.Errorf("%d resources", len(l.at))
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (a *auditor) readOlder(ctx context.Context) error {
 	if w, ok := a.place.(*web); !ok || !sameHost(w.base.String(), a.o.Against) {
 		o.Header = nil // which is for the publication's own host
 	}
-	p, err := openPlace(ctx, a.o.Against, &o)
+	p, err := openPlace(a.o.Against, &o)
 	if err != nil {
 		return fmt.Errorf("the older copy: %w", err)
 	}

@@ -57,9 +57,9 @@ var (
 )
 
 // openPlace opens what a user names: a directory, a document or a URL.
-func openPlace(ctx context.Context, where string, o *Options) (place, error) {
+func openPlace(where string, o *Options) (place, error) {
 	if isURL(where) {
-		return newWeb(ctx, where, o)
+		return newWeb(where, o)
 	}
 	return newDisk(where, o)
 }

@@ -153,7 +153,7 @@ type Progress struct {
 // was found.
 func Check(ctx context.Context, place string, o Options) (*Report, error) {
 	o.applyDefaults()
-	p, err := openPlace(ctx, place, &o)
+	p, err := openPlace(place, &o)
 	if err != nil {
 		return nil, err
 	}

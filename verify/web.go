@@ -54,7 +54,7 @@ type statusError struct{ text string }
 
 func (e *statusError) Error() string { return e.text }
 
-func newWeb(_ context.Context, where string, o *Options) (*web, error) {
+func newWeb(where string, o *Options) (*web, error) {
 	u, err := url.Parse(where)
 	if err != nil || u.Host == "" {
 		return nil, errors.New("that is not a URL") // not repeated, since it may have a password in it

@@ -37,12 +37,13 @@ func (c *cli) verifyCommand() *cobra.Command {
 		Long: `Verify reads a publication, whoever made it, and compares it with the standard:
 all documents that can be reached from the Source Description, the packages of
 dumps, and the resources themselves. DIR is the directory of a publication (by
-default what the settings say, or the current one) or one of its documents. URL is that of a Source, of any
-of its documents, or of a page that links to it.
+default what the settings say, or the current one) or one of its documents. URL is
+that of a Source, of any of its documents, or of a page that links to it.
 
 Each finding names a rule. Errors are of what the standard says that must be, or of
 what keeps a Destination or the audit itself from going on; warnings of what
-should be; notes (shown with -v) of what is recommended. --explain RULE says more about a rule, and docs/rules.md lists all.
+should be; notes (shown with -v) of what is recommended. --explain RULE says more
+about a rule, and docs/rules.md lists all.
 
 With --json, the result is an object with what was looked at (documents, entries,
 packages, bitstreams, resources, resources_not_compared, bytes), errors, warnings,
