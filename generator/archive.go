@@ -34,7 +34,7 @@ type archives struct {
 
 // hasArchives reports whether there are archives: if that is asked for or, when
 // nothing is said of it, if there were some.
-func (r *run) hasArchives() bool {
+func (r *resourceSet) hasArchives() bool {
 	if r.o.Archive != nil {
 		return *r.o.Archive
 	}
@@ -42,7 +42,7 @@ func (r *run) hasArchives() bool {
 }
 
 // newArchives returns nil if there are none.
-func (r *run) newArchives() *archives {
+func (r *resourceSet) newArchives() *archives {
 	if !r.hasArchives() {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (a *archives) links(kind resourcesync.Capability) []resourcesync.Link {
 
 // linksChange reports whether live documents of a kind lead to an archive and
 // did not, or the reverse.
-func (r *run) linksChange(kind resourcesync.Capability) bool {
+func (r *resourceSet) linksChange(kind resourcesync.Capability) bool {
 	s := r.prev.snapshot
 	return s != nil && (s.Archives[kind] != nil) != (r.archives.links(kind) != nil)
 }
@@ -359,7 +359,7 @@ func (a *archives) writeArchive(kind resourcesync.Capability) error {
 }
 
 // composeArchives archives what this run supersedes.
-func (r *run) composeArchives(ctx context.Context, list, dump bool) error {
+func (r *resourceSet) composeArchives(ctx context.Context, list, dump bool) error {
 	a, s := r.archives, r.prev.snapshot
 	if a == nil {
 		return nil
@@ -384,7 +384,7 @@ func (r *run) composeArchives(ctx context.Context, list, dump bool) error {
 }
 
 // foreseeArchives says which archives a dry run would write.
-func (r *run) foreseeArchives(add func(ref layout.Ref, changes bool), lists bool) {
+func (r *resourceSet) foreseeArchives(add func(ref layout.Ref, changes bool), lists bool) {
 	if r.archives == nil {
 		return
 	}
@@ -396,7 +396,7 @@ func (r *run) foreseeArchives(add func(ref layout.Ref, changes bool), lists bool
 
 // endedBodies returns the bodies that the archives led to which end with this
 // run.
-func (r *run) endedBodies() (paths []string, err error) {
+func (r *resourceSet) endedBodies() (paths []string, err error) {
 	for _, kind := range r.endedArchives() {
 		for _, e := range r.prev.snapshot.Archives[kind].Entries {
 			reached, err := r.prev.snapshot.Reached(&e)
@@ -413,7 +413,7 @@ func (r *run) endedBodies() (paths []string, err error) {
 }
 
 // endedArchives returns the kinds whose archives end with this run.
-func (r *run) endedArchives() (ended []resourcesync.Capability) {
+func (r *resourceSet) endedArchives() (ended []resourcesync.Capability) {
 	if r.prev.snapshot == nil {
 		return nil
 	}

@@ -29,7 +29,7 @@ type changeDump struct {
 	dropped []*snapshot.Package
 }
 
-func (r *run) newChangeDump() *changeDump {
+func (r *resourceSet) newChangeDump() *changeDump {
 	if !r.o.Dumps.Change || r.o.DryRun {
 		return nil
 	}

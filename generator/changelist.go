@@ -100,6 +100,9 @@ func (e *events) size(f *finding, more int64) (int64, error) {
 // that out.
 func (e *events) entry(f *finding) (resourcesync.Entry, error) {
 	entry := f.entry
+	if f.Type == resourcesync.Deleted { // here, if not in other sets
+		entry = resourcesync.Entry{Loc: f.entry.Loc}
+	}
 	if e.packageSize > 0 && f.Type != resourcesync.Deleted {
 		entry.Metadata.Path = manifestEntry(f).Metadata.Path
 	}
@@ -232,7 +235,7 @@ type changeLists struct {
 	dropped []snapshot.ChangeList
 }
 
-func (r *run) changeLists() *changeLists {
+func (r *resourceSet) changeLists() *changeLists {
 	return &changeLists{
 		stage: r.stage, layout: r.layout, events: r.events, last: r.prev.snapshot, rotate: r.o.Rotate, keep: r.o.KeepChanges, standard: r.o.Standard,
 		links: r.archives.links(resourcesync.ChangeList), linked: r.linksChange(resourcesync.ChangeList),

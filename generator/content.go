@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/wellspring-sync/wellspring/hashing"
 	"github.com/wellspring-sync/wellspring/zipdump"
@@ -54,13 +55,18 @@ type contents struct {
 }
 
 func (r *run) newContents() *contents {
-	if !r.o.Dumps.Any() || r.o.DryRun {
+	if !r.hasDumps() || r.o.DryRun {
 		return nil
 	}
 	return &contents{zipdump.Packer{
 		Policy: r.o.policy(), MaxMemory: contentMemory,
-		Spill: r.stage.spill,
+		Spill: r.staging.spill,
 	}}
+}
+
+// hasDumps reports whether a set has any.
+func (r *run) hasDumps() bool {
+	return slices.ContainsFunc(r.sets, func(s *resourceSet) bool { return s.o.Dumps.Any() })
 }
 
 func (c *contents) new(needed func(*hashing.Fingerprint) bool) *content {
@@ -73,7 +79,7 @@ type spill struct {
 	discard func() error
 }
 
-func (s *stage) spill() (zipdump.Spill, error) {
+func (s *staging) spill() (zipdump.Spill, error) {
 	name := fmt.Sprintf("spill-%06d", s.spills.Add(1))
 	f, err := s.tx.Create(name)
 	if err != nil {

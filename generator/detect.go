@@ -23,15 +23,29 @@ const racy = 2 * time.Second
 // candidate is a resource before, now, or both, with what can be said of it
 // without reading the file.
 type candidate struct {
-	Before    snapshot.Previous
-	After     scanner.File
-	HasBefore bool
-	HasAfter  bool
+	After    scanner.File
+	HasAfter bool
+	// in are the sets that it is or was in, and Before what one of these says of
+	// it, or nil. They say the same, unless somebody else changed the publication.
+	in        []member
+	Before    *snapshot.Previous
 	read      bool
 	want      hashing.Set
 	notBefore time.Time
 	known     *cached // what the cache says instead
 	content   *content
+}
+
+// member is a resource in a set that it is or was in.
+type member struct {
+	set *resourceSet
+	// before is what was published, if wasIn is true.
+	before snapshot.Previous
+	wasIn  bool
+	// isIn says that the resource is in the set now, as far as is known before
+	// its media type is.
+	isIn   bool
+	change resourcesync.ChangeType // once it is known
 }
 
 // finding is a resource that the run has made up its mind about.
@@ -40,12 +54,16 @@ type finding struct {
 	// entry is what the Resource List says of it from now on; for a deleted
 	// resource, just its URI.
 	entry resourcesync.Entry
-	// before is its published entry, if there is one and it stays the same.
+	// before is what was published of it in the set that looks at it, if its bytes
+	// are as they were.
 	before *snapshot.Previous
 	size   int64
 	read   bool
 	// content is what packages get, if it was read for them.
 	content *content
+	// in are the sets that it is or was in, each with what changed there: a
+	// resource may come into one and leave another.
+	in []member
 }
 
 // detector finds out what changed. Its methods are the steps of one stream.
@@ -57,7 +75,6 @@ type detector struct {
 	latest, unsettled time.Time
 	wall              func() time.Time
 	began             time.Time // by the wall, less a second: older files are settled
-	last              time.Time // of the Resource List, or zero
 	cache             *cacheReader
 	// remember is told of each file that the next run could not settle by its
 	// times, and what is known of it.
@@ -71,14 +88,13 @@ type detector struct {
 	reserve      reserved
 	tree         scanner.Tree
 	contents     *contents
-	dumps        Dumps
-	first        bool    // nothing was published before
+	sets         []*resourceSet
 	result       finding // the last one, whose memory is used again
 }
 
 // candidates looks at each pair and decides whether the file has to be read. As
 // no more than so many are on their way, they take turns in the same memory.
-func (d *detector) candidates(pairs iter.Seq2[snapshot.Pair[scanner.File], error]) iter.Seq2[*candidate, error] {
+func (d *detector) candidates(pairs iter.Seq2[snapshot.Pair[prior, scanner.File], error]) iter.Seq2[*candidate, error] {
 	return func(yield func(*candidate, error) bool) {
 		turns := make([]candidate, hashing.Window+2)
 		turn := 0
@@ -101,23 +117,24 @@ func (d *detector) candidates(pairs iter.Seq2[snapshot.Pair[scanner.File], error
 }
 
 // look makes c the candidate of a pair.
-func (d *detector) look(p snapshot.Pair[scanner.File], c *candidate) {
-	c.HasBefore, c.HasAfter = p.Before != nil, p.After != nil
-	c.read, c.known, c.content, c.want, c.notBefore = false, nil, nil, nil, time.Time{}
-	if c.HasBefore {
-		c.Before = *p.Before
+func (d *detector) look(p snapshot.Pair[prior, scanner.File], c *candidate) {
+	*c = candidate{in: c.in[:0]}
+	if p.After != nil {
+		c.HasAfter, c.After = true, *p.After
 	}
-	if !c.HasAfter {
+	d.assign(p.Before, c)
+	if !c.isInAny() {
 		return
 	}
-	c.After = *p.After
 	ahead, pack := d.aheadOfClock(c.After.ModTime), d.mustPack(c)
 	if !ahead && !pack && d.isSettled(c) {
 		return
 	}
 	c.want = d.o.Hash
-	if c.HasBefore {
-		c.want = d.o.Hash.With(hashing.Of(c.Before.Metadata.Hash))
+	for i := range c.in {
+		if m := &c.in[i]; m.wasIn {
+			c.want = c.want.With(hashing.Of(m.before.Metadata.Hash))
+		}
 	}
 	if known := d.cache.lookup(c.After.URI); !ahead && !d.o.Checksum &&
 		known != nil && known.matches(&c.After) && known.has(c.want) && !d.needsContent(c, pack, known) {
@@ -132,45 +149,94 @@ func (d *detector) look(p snapshot.Pair[scanner.File], c *candidate) {
 	}
 }
 
+// assign finds the sets that a resource is or was in.
+func (d *detector) assign(before *prior, c *candidate) {
+	var was []published
+	if before != nil {
+		was = before.in
+	}
+	for _, set := range d.sets {
+		m := member{set: set}
+		if m.isIn = c.HasAfter && set.rules.has(&c.After); !m.isIn && (len(was) == 0 || was[0].set != set) {
+			continue
+		}
+		if len(was) > 0 && was[0].set == set {
+			m.before, m.wasIn = *was[0].Previous, true
+			was = was[1:]
+		}
+		c.in = append(c.in, m)
+	}
+	for i := range c.in {
+		if c.in[i].wasIn {
+			c.Before = &c.in[i].before
+			return
+		}
+	}
+}
+
+// isInAny reports whether a set has the resource now.
+func (c *candidate) isInAny() bool {
+	return slices.ContainsFunc(c.in, func(m member) bool { return m.isIn })
+}
+
 // mustPack reports whether a file has to be read since no package has it.
 func (d *detector) mustPack(c *candidate) bool {
-	return d.contents != nil && d.dumps.Resource && c.HasBefore && (c.Before.Package == nil || c.Before.Package.Lost != nil)
+	return d.contents != nil && slices.ContainsFunc(c.in, func(m member) bool {
+		return m.isIn && m.wasIn && m.set.o.Dumps.Resource && (m.before.Package == nil || m.before.Package.Lost != nil)
+	})
 }
 
 // needsContent reports whether a file with digests that are known has to go into
-// a package.
+// a package of any set.
 func (d *detector) needsContent(c *candidate, pack bool, known *cached) bool {
+	return d.contents != nil && (pack || slices.ContainsFunc(c.in, func(m member) bool { return m.needsContent(known) }))
+}
+
+func (m *member) needsContent(known *cached) bool {
+	dumps := &m.set.o.Dumps
 	switch {
-	case d.contents == nil:
+	case !m.isIn || !m.set.rules.hasType(known.typ):
 		return false
-	case !c.HasBefore:
-		return d.dumps.Resource || !d.first
+	case !m.wasIn:
+		return dumps.Resource || dumps.Change && !m.set.isFirst()
 	}
-	changed, _ := compare(&c.Before.Metadata, known)
-	return pack || changed != ""
+	changed, _ := compare(&m.before.Metadata, known)
+	return changed != "" && dumps.Any()
 }
 
 // newContent returns what takes the content of a file that is going to be read,
 // or nil if no package can need it.
 func (d *detector) newContent(c *candidate, pack bool) *content {
-	if d.contents == nil || !c.HasBefore && !d.dumps.Resource && d.first {
+	if d.contents == nil || !slices.ContainsFunc(c.in, func(m member) bool { return m.mayNeedContent() }) {
 		return nil
 	}
 	return d.contents.new(func(fp *hashing.Fingerprint) bool {
-		return d.needsContent(c, pack, &cached{stat: scanner.Stat{Size: fp.Length}, hash: fp.Hash})
+		return d.needsContent(c, pack, &cached{stat: scanner.Stat{Size: fp.Length}, hash: fp.Hash, typ: fp.Type})
 	})
+}
+
+func (m *member) mayNeedContent() bool {
+	return m.isIn && (m.set.o.Dumps.Resource || m.set.o.Dumps.Change && !m.set.isFirst())
 }
 
 // isSettled is the quick check: length and modification second are as they were
 // published, and the file has not been touched since then.
 func (d *detector) isSettled(c *candidate) bool {
-	md := &c.Before.Metadata
-	if d.o.Checksum || !c.HasBefore || !md.HasLength || md.Length != c.After.Size ||
-		c.Before.LastModified.Unix() != c.After.ModTime.Unix() ||
-		!c.After.ModTime.Add(racy).Before(d.last) {
+	if d.o.Checksum || c.Before == nil {
 		return false
 	}
-	return d.hasDigests(md.Hash)
+	for i := range c.in {
+		if m := &c.in[i]; m.wasIn && !d.settles(m, &c.After) {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *detector) settles(m *member, now *scanner.File) bool {
+	md := &m.before.Metadata
+	return md.HasLength && md.Length == now.Size && m.before.LastModified.Unix() == now.ModTime.Unix() &&
+		now.ModTime.Add(racy).Before(m.set.listAt()) && d.hasDigests(md.Hash)
 }
 
 // hasDigests reports whether the digests that are wanted are published. In most
@@ -246,7 +312,9 @@ func (d *detector) finding(ctx context.Context, r *hashing.Result[*candidate]) (
 	c := r.Item
 	switch {
 	case !c.HasAfter:
-		return deleted(&c.Before, "not there any more"), nil
+		return c.gone("not there any more"), nil
+	case !c.isInAny():
+		return c.gone("in no set any more"), nil
 	case r.Err != nil:
 		c.content.close()
 		return d.unread(ctx, c, r.Err)
@@ -255,7 +323,7 @@ func (d *detector) finding(ctx context.Context, r *hashing.Result[*candidate]) (
 			uri: c.After.URI, stat: scanner.StatOf(r.Fingerprint.State), began: r.Fingerprint.Began,
 			hash: r.Fingerprint.Hash, typ: r.Fingerprint.Type,
 		}, true)
-		if c.content != nil && !c.content.dropped {
+		if c.content != nil && !c.content.dropped && f != nil {
 			f.content = c.content
 		}
 		return f, err
@@ -265,11 +333,48 @@ func (d *detector) finding(ctx context.Context, r *hashing.Result[*candidate]) (
 	return d.unchanged(c, "length and time"), nil
 }
 
-func deleted(before *snapshot.Previous, reason string) *finding {
-	return &finding{
-		Change: Change{Type: resourcesync.Deleted, Reason: reason, URI: before.Loc},
-		entry:  resourcesync.Entry{Loc: before.Loc},
+// gone returns the finding that a resource is in no set any more, or nil if it was
+// in none.
+func (c *candidate) gone(reason string) *finding {
+	in := slices.DeleteFunc(c.in, func(m member) bool { return !m.wasIn })
+	if len(in) == 0 {
+		return nil
 	}
+	for i := range in {
+		in[i].change = resourcesync.Deleted
+	}
+	uri := in[0].before.Loc
+	return &finding{
+		Change: Change{Type: resourcesync.Deleted, Reason: reason, URI: uri},
+		entry:  resourcesync.Entry{Loc: uri}, in: in,
+	}
+}
+
+// decided completes a finding with what changes in each set, now that the media type
+// is known, or returns nil if no set has or had the resource. What changed says is of
+// those that had it and have it.
+func (c *candidate) decided(f *finding, changed func(*member) resourcesync.ChangeType) *finding {
+	c.in = slices.DeleteFunc(c.in, func(m member) bool {
+		return !m.wasIn && !m.set.rules.hasType(f.entry.Metadata.Type)
+	})
+	for i := range c.in {
+		m := &c.in[i]
+		switch {
+		case !m.isIn || !m.set.rules.hasType(f.entry.Metadata.Type):
+			m.isIn, m.change = false, resourcesync.Deleted
+		case !m.wasIn:
+			m.change = resourcesync.Created
+		default:
+			m.change = changed(m)
+		}
+	}
+	switch f.in = c.in; {
+	case len(c.in) == 0:
+		return nil
+	case !c.isInAny():
+		return c.gone("in no set any more")
+	}
+	return f
 }
 
 // unread deals with a file that could not be read. It is not deleted unless it
@@ -278,10 +383,7 @@ func (d *detector) unread(ctx context.Context, c *candidate, err error) (*findin
 	if errors.Is(err, fs.ErrNotExist) {
 		if d.isGone(c) {
 			d.o.Log.Info("vanished while the run was going on", "path", c.After.Path)
-			if !c.HasBefore {
-				return nil, nil
-			}
-			return deleted(&c.Before, "vanished"), nil
+			return c.gone("vanished"), nil
 		}
 	}
 	if ctx.Err() != nil {
@@ -318,15 +420,14 @@ func (d *detector) unchanged(c *candidate, reason string) *finding {
 			LastModified: c.Before.LastModified,
 			Metadata:     resourcesync.Metadata{Hash: c.Before.Metadata.Hash, Type: c.Before.Metadata.Type},
 		},
-		before: &c.Before,
-		size:   c.After.Size,
+		size: c.After.Size,
 	}
 	f.entry.Metadata.SetLength(c.After.Size)
 	f.entry.Metadata.Hash = d.publishedHash(c.Before.Metadata.Hash)
 	if t := hashing.ByExtension(c.After.Path); t != "" {
 		f.entry.Metadata.Type = t
 	}
-	return f
+	return c.decided(f, func(*member) resourcesync.ChangeType { return "" })
 }
 
 // publishedHash returns the digests that are to be published out of those that
@@ -343,7 +444,7 @@ func (d *detector) publishedHash(known resourcesync.Hash) resourcesync.Hash {
 func (d *detector) fromBytes(c *candidate, now *cached, read bool) (*finding, error) {
 	modified := d.lastModified(c.After.Path, now.stat.ModTime)
 	if !modified.Equal(now.stat.ModTime.Truncate(time.Second)) || !now.stat.ModTime.Add(racy).Before(d.next) ||
-		c.HasBefore && !c.Before.LastModified.Equal(modified) {
+		c.Before != nil && !c.Before.LastModified.Equal(modified) {
 		d.remember(now)
 	}
 	f := &d.result
@@ -352,9 +453,8 @@ func (d *detector) fromBytes(c *candidate, now *cached, read bool) (*finding, er
 		size:   now.stat.Size,
 		read:   read,
 	}
-	if c.HasBefore {
+	if c.Before != nil {
 		if f.Type, f.Reason = compare(&c.Before.Metadata, now); f.Type == "" {
-			f.before = &c.Before
 			modified = c.Before.LastModified
 		}
 	}
@@ -365,7 +465,10 @@ func (d *detector) fromBytes(c *candidate, now *cached, read bool) (*finding, er
 	f.entry.Metadata.Hash = d.publishedHash(now.hash)
 	f.entry.Metadata.SetLength(now.stat.Size)
 	f.entry.Metadata.Type = now.typ
-	return f, nil
+	return c.decided(f, func(m *member) resourcesync.ChangeType {
+		change, _ := compare(&m.before.Metadata, now)
+		return change
+	}), nil
 }
 
 // compare says whether the bytes are other than those that were published.

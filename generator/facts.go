@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // facts is a temporary file with what a run has found out about each resource, in
@@ -51,6 +50,13 @@ type fact struct {
 	Change
 	entry resourcesync.Entry
 	size  int64
+	in    []factIn
+}
+
+// factIn is what changed of a resource in a set, by the number of that.
+type factIn struct {
+	set    int
+	change resourcesync.ChangeType
 }
 
 // newFacts makes the file, where temporary files are.
@@ -93,6 +99,12 @@ func (x *facts) add(f *finding) error {
 	}
 	b = binary.AppendVarint(b, modified)
 	b = binary.AppendVarint(b, f.size)
+	b = binary.AppendUvarint(b, uint64(len(f.in)))
+	for i := range f.in {
+		m := &f.in[i]
+		b = binary.AppendUvarint(b, uint64(m.set.number))
+		b = append(b, byte(slices.Index(changeTypes[:], m.change)))
+	}
 	x.buf = b
 	x.length += int64(len(b))
 	_, err := x.w.Write(b)
@@ -130,9 +142,13 @@ func (f *fact) read(r *bufio.Reader) error {
 	if err != nil {
 		return noEOF(err)
 	}
+	in, err := readMembers(r)
+	if err != nil {
+		return noEOF(err)
+	}
 	*f = fact{
 		Change: Change{URI: texts[0], Path: texts[1], Type: resourcesync.ChangeType(texts[2]), Reason: texts[3]},
-		entry:  resourcesync.Entry{Loc: texts[0]}, size: size,
+		entry:  resourcesync.Entry{Loc: texts[0]}, size: size, in: in,
 	}
 	if f.Type == resourcesync.Deleted {
 		return nil
@@ -143,6 +159,29 @@ func (f *fact) read(r *bufio.Reader) error {
 		f.entry.LastModified = time.Unix(modified, 0).UTC()
 	}
 	return nil
+}
+
+// changeTypes have numbers in the file.
+var changeTypes = [...]resourcesync.ChangeType{"", resourcesync.Created, resourcesync.Updated, resourcesync.Deleted}
+
+func readMembers(r *bufio.Reader) ([]factIn, error) {
+	n, err := binary.ReadUvarint(r)
+	if err != nil {
+		return nil, err
+	}
+	in := make([]factIn, n)
+	for i := range in {
+		set, err := binary.ReadUvarint(r)
+		if err != nil {
+			return nil, err
+		}
+		change, err := r.ReadByte()
+		if err != nil {
+			return nil, err
+		}
+		in[i] = factIn{int(set), changeTypes[change]}
+	}
+	return in, nil
 }
 
 func noEOF(err error) error {
@@ -218,11 +257,17 @@ func (x *facts) load(n int) ([]fact, error) {
 	}
 }
 
-// finding returns the finding that was remembered, with its published entry.
-func (f *fact) finding(before *snapshot.Previous) *finding {
+// finding returns the finding that was remembered, with what was published of it.
+func (f *fact) finding(sets []*resourceSet, before *prior) *finding {
 	found := &finding{Change: f.Change, entry: f.entry, size: f.size}
-	if f.Type == "" {
-		found.before = before
+	for _, x := range f.in {
+		m := member{set: sets[x.set], change: x.change}
+		if before != nil {
+			if i := slices.IndexFunc(before.in, func(p published) bool { return p.set == m.set }); i >= 0 {
+				m.before, m.wasIn = *before.in[i].Previous, true
+			}
+		}
+		found.in = append(found.in, m)
 	}
 	return found
 }

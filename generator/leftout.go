@@ -11,7 +11,7 @@ type nowLeftOut struct {
 // maxLooked keeps a run that deletes very much from looking at very much.
 const maxLooked = 1000
 
-func (n *nowLeftOut) look(r *run, uri string) {
+func (n *nowLeftOut) look(r *resourceSet, uri string) {
 	s := r.prev.snapshot
 	if n.looked == maxLooked || s.ResourceDump == nil && s.ChangeDump == nil && len(s.Archives) == 0 {
 		return
@@ -27,7 +27,7 @@ func (n *nowLeftOut) look(r *run, uri string) {
 	}
 }
 
-func (n *nowLeftOut) warn(r *run) {
+func (n *nowLeftOut) warn(r *resourceSet) {
 	switch {
 	case n.found == 1:
 		r.warn("%q is left out now and was published before: packages and archives hold it until they are removed", n.first)

@@ -218,19 +218,14 @@ func (r *run) second(ctx context.Context) error {
 	if err := k.facts.finish(); err != nil {
 		return err
 	}
-	before := r.before(ctx)
-	for p, err := range snapshot.Merge(before, k.facts.all, func(f *fact) string { return f.entry.Loc }) {
+	for p, err := range snapshot.Merge(r.before(ctx), k.facts.all, (*prior).loc, func(f *fact) string { return f.entry.Loc }) {
 		if err != nil {
 			return err
 		}
 		if p.After == nil {
 			continue // which would have been a finding, too
 		}
-		f := p.After.finding(p.Before)
-		if err := k.describe(f); err != nil {
-			return err
-		}
-		if err := r.write(f); err != nil {
+		if err := r.write(p.After.finding(r.sets, p.Before)); err != nil {
 			return err
 		}
 	}

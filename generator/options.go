@@ -75,6 +75,9 @@ type Options struct {
 	// DescribedBy is the URI of what describes the Source and its set of resources,
 	// or empty.
 	DescribedBy string
+	// Sets are the sets of resources with a name, each with documents of its own. If
+	// there are none, all resources are in one set.
+	Sets []Set
 	// Previous says where the last publication is.
 	Previous Previous
 	// Now is the clock; by default that of the system.

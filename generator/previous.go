@@ -2,8 +2,6 @@ package generator
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -30,9 +28,9 @@ type previous struct {
 }
 
 // readPrevious finds the last publication, or makes sure that there is none.
-func (r *run) readPrevious() error {
+func (r *resourceSet) readPrevious() error {
 	if r.o.Rebase {
-		r.report.First = true
+		r.report.First, r.found.First = true, true
 		r.readReplaced()
 		return nil
 	}
@@ -42,10 +40,10 @@ func (r *run) readPrevious() error {
 	}
 	s, err := open(r.out, r.layout)
 	switch {
-	case errors.Is(err, snapshot.ErrNone) && !r.o.Previous.First && (r.o.Previous.Required || r.o.Previous.Place != ""):
+	case errors.Is(err, snapshot.ErrNone) && r.mustHavePrevious():
 		return &MissingError{r.place()}
 	case errors.Is(err, snapshot.ErrNone):
-		r.report.First = true
+		r.report.First, r.found.First = true, true
 		return r.checkFolder()
 	case err != nil:
 		return refuseIdentity(plain(err))
@@ -64,44 +62,15 @@ func (r *run) readPrevious() error {
 	return r.readDumps()
 }
 
-// checkFolder makes sure that a first publication does not mix with files that
-// somebody else put there.
-func (r *run) checkFolder() error {
-	foreign := func(names ...string) error {
-		return &Refusal{
-			Why: fmt.Sprintf("there are files in the way that are not of a publication: %s (--folder puts the documents elsewhere)",
-				strings.Join(names, ", ")),
-			Flag: "--rebase",
-		}
-	}
-	if _, err := fs.Stat(r.out, r.layout.SourceDescription().Path); err == nil {
-		return foreign(r.layout.SourceDescription().Path)
-	}
-	if r.layout.Folder == "." {
-		for _, name := range r.layout.Documents() {
-			if _, err := fs.Stat(r.out, name); err == nil {
-				return foreign(name)
-			}
-		}
-		return nil
-	}
-	entries, err := fs.ReadDir(r.out, r.layout.Folder)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
-		return nil
-	}
-	if info, errStat := fs.Stat(r.out, r.layout.Folder); errStat == nil && !info.IsDir() {
-		return foreign(r.layout.Folder)
-	}
-	if err != nil {
-		return fmt.Errorf("looking at the folder %s: %w", r.layout.Folder, err)
-	}
-	return foreign(path.Join(r.layout.Folder, entries[0].Name()))
+// mustHavePrevious reports whether it is an error if nothing was published.
+func (r *run) mustHavePrevious() bool {
+	return !r.o.Previous.First && (r.o.Previous.Required || r.o.Previous.Place != "")
 }
 
 // readReplaced finds out, as far as possible, what a new publication leaves
 // behind in the old one's place. In the same folder, old documents are replaced
 // or retired; another folder is emptied of them.
-func (r *run) readReplaced() {
+func (r *resourceSet) readReplaced() {
 	folder := snapshot.FolderOf(r.out, r.layout)
 	old := r.layout
 	old.Folder = folder
@@ -111,6 +80,12 @@ func (r *run) readReplaced() {
 		return
 	}
 	if old, err = layout.New(record.Identity); err != nil {
+		return
+	}
+	if len(record.Sets) > 0 {
+		r.replaceAll()
+		r.prev.remove = slices.DeleteFunc(r.top.remove, func(path string) bool { return path == old.SourceDescription().Path })
+		r.prev.folders = r.top.folders
 		return
 	}
 	s, err := snapshot.Open(r.out, old)
@@ -149,19 +124,29 @@ func (r *run) readReplaced() {
 
 // reserved returns the URIs that the publication takes.
 func (r *run) reserved() reserved {
-	l := r.layout
-	own := reserved{description: l.SourceDescription().URI, exact: map[string]bool{}}
+	own := reserved{description: r.layout.SourceDescription().URI, exact: map[string]bool{}}
+	own.add(r.layout)
+	for _, set := range r.sets {
+		own.add(set.layout)
+	}
+	return own
+}
+
+// add takes the URIs of the documents in a folder, unless it lies in one whose URIs
+// are taken.
+func (r *reserved) add(l layout.Layout) {
 	folder := strings.TrimSuffix(l.Record().URI, path.Base(l.Record().Path))
 	if l.Folder != "." {
-		own.prefixes = []string{folder}
-		return own
+		if !slices.ContainsFunc(r.prefixes, func(p string) bool { return strings.HasPrefix(folder, p) }) {
+			r.prefixes = append(r.prefixes, folder)
+		}
+		return
 	}
 	for _, name := range l.Documents() {
 		if strings.Contains(name, ".") {
-			own.exact[folder+name] = true
+			r.exact[folder+name] = true
 		} else {
-			own.prefixes = append(own.prefixes, folder+name+"/")
+			r.prefixes = append(r.prefixes, folder+name+"/")
 		}
 	}
-	return own
 }

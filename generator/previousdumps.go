@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/scanner"
@@ -18,7 +19,7 @@ const maxLost = 5
 // readDumps finds out which packages can be used again. Those of the Resource
 // Dump that cannot are made anew from the source; what a lost package of the
 // Change Dump held is nowhere else.
-func (r *run) readDumps() error {
+func (r *resourceSet) readDumps() error {
 	s := r.prev.snapshot
 	if s == nil {
 		return nil
@@ -57,7 +58,7 @@ func packagesOf(s *snapshot.Snapshot) *snapshot.Packages {
 	return s.Record.Packages
 }
 
-func (r *run) warnOfLost(packages []*snapshot.Package) {
+func (r *resourceSet) warnOfLost(packages []*snapshot.Package) {
 	lost := 0
 	for _, p := range packages {
 		if err, ok := r.distrusted[p.Path]; ok {
@@ -99,8 +100,7 @@ func (e *LostChangesError) Unwrap() error { return e.Err }
 
 // checkDumps guards against dumps of a large source that nobody asked for.
 func (r *run) checkDumps(ctx context.Context) error {
-	s := r.prev.snapshot
-	if !r.o.DumpsByDefault || !r.o.Dumps.Any() || s != nil && (s.ResourceDump != nil || s.ChangeDump != nil) {
+	if !r.o.DumpsByDefault || !r.hasDumps() || slices.ContainsFunc(r.sets, (*resourceSet).hadDumps) {
 		return nil
 	}
 	var size int64
@@ -118,4 +118,10 @@ func (r *run) checkDumps(ctx context.Context) error {
 			float64(size)/(1<<30)),
 		Flag: "--dumps=resource,change, or with --dumps=none to do without packages",
 	}
+}
+
+// hadDumps reports whether packages are published of the set.
+func (r *resourceSet) hadDumps() bool {
+	s := r.prev.snapshot
+	return s != nil && (s.ResourceDump != nil || s.ChangeDump != nil)
 }

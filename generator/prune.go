@@ -44,12 +44,12 @@ func Prune(ctx context.Context, o Options) (*Pruned, error) {
 	if err := r.openPublication(); err != nil {
 		return nil, err
 	}
-	p := &pruning{run: r, result: &Pruned{}}
-	if err := p.do(ctx); err != nil {
+	result := &Pruned{}
+	if err := r.prune(ctx, result); err != nil {
 		return nil, err
 	}
-	p.result.Warnings = r.report.Warnings
-	return p.result, nil
+	result.Warnings = r.report.Warnings
+	return result, nil
 }
 
 // openPublication reads the publication, whose record says how it was made.
@@ -69,12 +69,27 @@ func (r *run) openPublication() error {
 	if r.layout, err = layout.New(record.Identity); err != nil {
 		return err
 	}
-	if err := r.readPrevious(); err != nil {
+	for _, folder := range record.Sets {
+		r.o.Sets = append(r.o.Sets, Set{Name: folder, Folder: folder, KeepChanges: r.o.KeepChanges, ArchiveKeep: r.o.ArchiveKeep})
+	}
+	if err := r.makeSets(); err != nil {
 		return err
 	}
-	s := r.prev.snapshot
+	if err := r.readPublished(); err != nil {
+		return err
+	}
 	r.now = r.o.Now().UTC().Truncate(time.Second)
-	r.stage = &stage{tx: r.tx}
+	r.staging = &staging{tx: r.tx}
+	for _, set := range r.sets {
+		set.continueAsIs()
+	}
+	return nil
+}
+
+// continueAsIs takes the options of the last publication.
+func (r *resourceSet) continueAsIs() {
+	s := r.prev.snapshot
+	r.stage = &stage{staging: r.staging}
 	r.o.Dumps = Dumps{Resource: s.ResourceDump != nil, Change: s.ChangeDump != nil}
 	if p := packagesOf(s); p != nil {
 		r.o.PackageSize = p.Size
@@ -85,16 +100,51 @@ func (r *run) openPublication() error {
 	}
 	r.archives = r.newArchives()
 	r.lists = r.changeLists()
-	return nil
 }
 
-// pruning is the state of a run of Prune.
+// prune prunes all sets, in one commit.
+func (r *run) prune(ctx context.Context, result *Pruned) error {
+	for _, set := range r.sets {
+		p := &pruning{resourceSet: set, result: &Pruned{}}
+		if err := p.do(); err != nil {
+			return set.failed(err)
+		}
+		result.add(p.result)
+	}
+	if r.o.DryRun || !result.Any() {
+		return nil
+	}
+	if r.hasNames() {
+		r.top.parts = r.top.published.Parts
+		if err := r.writeTop(&stage{staging: r.staging}, r.last(), r.now); err != nil {
+			return err
+		}
+	}
+	if err := r.checkUnchanged(); err != nil {
+		return err
+	}
+	return r.tx.Commit(ctx)
+}
+
+// add adds what was found in one set.
+func (p *Pruned) add(set *Pruned) {
+	p.Lists += set.Lists
+	p.Packages += set.Packages
+	p.Snapshots += set.Snapshots
+	p.Retired += set.Retired
+	p.RetiredBytes += set.RetiredBytes
+	p.Swept += set.Swept
+	p.SweptBytes += set.SweptBytes
+	p.Heads = append(p.Heads, set.Heads...)
+}
+
+// pruning is the pruning of one set.
 type pruning struct {
-	*run
+	*resourceSet
 	result *Pruned
 }
 
-func (p *pruning) do(ctx context.Context) error {
+func (p *pruning) do() error {
 	if err := p.dropLists(); err != nil {
 		return err
 	}
@@ -113,13 +163,7 @@ func (p *pruning) do(ctx context.Context) error {
 	if p.o.DryRun {
 		return nil
 	}
-	if err := p.composeRecord(p.prev.snapshot.Last, p.now); err != nil {
-		return err
-	}
-	if err := p.checkUnchanged(); err != nil {
-		return err
-	}
-	return p.tx.Commit(ctx)
+	return p.composeRecord(p.prev.snapshot.Last, p.now)
 }
 
 // dropLists takes Change Lists out of the Index.

@@ -42,12 +42,32 @@ type Report struct {
 	PackageBytes int64
 	// WrittenBytes are those of all files put in place.
 	WrittenBytes int64
+	// Sets says the same of each set with a name.
+	Sets []SetReport
 	// Warnings are for people; none of them kept the run from its work.
 	Warnings []string
 	// SourceDescription is the URI to give to Destinations.
 	SourceDescription string
 	Took              time.Duration
 }
+
+// SetReport says what a run found out about one set of resources.
+type SetReport struct {
+	Name, Folder string
+	// First is true if nothing was published of it before.
+	First bool
+	// Wrote is true if something was, or would be, published of it.
+	Wrote     bool
+	Resources int   // that it has
+	Bytes     int64 // of these
+	Created   int
+	Updated   int
+	Deleted   int
+	Refreshed int // whose metadata alone is new
+}
+
+// Events is how many changes were published in the set.
+func (r *SetReport) Events() int { return r.Created + r.Updated + r.Deleted }
 
 // Events is how many changes were published.
 func (r *Report) Events() int { return r.Created + r.Updated + r.Deleted }
@@ -70,4 +90,6 @@ type Change struct {
 	Reason string
 	Path   string // relative to the source; empty for deleted resources
 	URI    string
+	// Set is the set in which that is a change, if there are sets with names.
+	Set string
 }

@@ -61,7 +61,7 @@ type dumpFile struct {
 	at, completed time.Time
 }
 
-func (r *run) newResourceDump() *resourceDump {
+func (r *resourceSet) newResourceDump() *resourceDump {
 	if !r.o.Dumps.Resource || r.o.DryRun {
 		return nil
 	}

@@ -36,7 +36,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		r := &run{o: o, layout: l, began: time.Now(), distrusted: distrusted, chunks: chunks}
 		r.report.LeftOut = map[scanner.Reason]int{}
 		r.report.SourceDescription = l.SourceDescription().URI
-		err = r.do(ctx)
+		if err = r.makeSets(); err == nil {
+			err = r.do(ctx)
+		}
 		r.report.Took = time.Since(began)
 		if later, ok := errors.AsType[*laterError](err); ok && later.chunks > chunks {
 			o.Log.Info("beginning anew, since the time of the publication turned out to be ahead of the clock")
@@ -65,28 +67,20 @@ type run struct {
 	opener hashing.Opener
 	tx     *publish.Tx // nil in a dry run
 	out    fs.FS
-	prev   previous
+	sets   []*resourceSet
 	// distrusted are packages of the last publication that turned out to be
 	// damaged.
 	distrusted map[string]error
 	chunks     int // of events that are to be expected, which each need a second
 
 	now     time.Time // when the run began, by its clock, in whole seconds
-	stage   *stage
-	list    *resourceList
-	events  *events
-	dump    *resourceDump // nil if there is none
-	changes *changeDump   // likewise
-	lists   *changeLists  // what happens to the Change Lists, once it is decided
-	// archives is nil if there are none.
-	archives *archives
-	meter    *meter
-	cache    *cacheWriter // nil if none is written
+	staging *staging  // nil in a dry run
+	meter   *meter
+	cache   *cacheWriter // nil if none is written
 
+	top          top
 	linker       *linker
-	foreseen     int64 // bytes of events, in a dry run
 	linkWarnings []string
-	hidden       nowLeftOut
 	oddNames     oddNames
 }
 
@@ -101,7 +95,7 @@ func (r *run) do(ctx context.Context) error {
 		return err
 	}
 	defer closeAll()
-	if err := r.readPrevious(); err != nil {
+	if err := r.readPublished(); err != nil {
 		return err
 	}
 	if err := r.checkClock(); err != nil {
@@ -222,7 +216,7 @@ const clockLead = time.Minute
 // checkClock decides on the time of the run.
 func (r *run) checkClock() error {
 	r.now = r.o.Now().UTC().Truncate(time.Second)
-	last := r.prev.last
+	last := r.last()
 	if !r.o.FixedClock && !r.o.AcceptClock && !last.IsZero() && !r.now.After(last.Add(-24*time.Hour)) {
 		return &Refusal{
 			Why: fmt.Sprintf("the clock says %s, a day or more before the last publication of %s",
@@ -237,14 +231,38 @@ func (r *run) checkClock() error {
 	return nil
 }
 
+// last is the latest time that was published, or zero.
+func (r *run) last() (last time.Time) {
+	for _, set := range r.sets {
+		last = latestOf(last, set.prev.last)
+	}
+	return latestOf(last, r.top.last)
+}
+
+func latestOf(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 // at returns the time of a run whose events need so many chunks, each with a
 // second of its own: strictly later than the last publication.
 func (r *run) at(chunks int) time.Time {
-	earliest := r.prev.last.Add(time.Duration(max(chunks, 1)) * time.Second)
-	if !r.prev.last.IsZero() && earliest.After(r.now) {
+	last := r.last()
+	earliest := last.Add(time.Duration(max(chunks, 1)) * time.Second)
+	if !last.IsZero() && earliest.After(r.now) {
 		return earliest
 	}
 	return r.now
+}
+
+// chunksOfEvents is how many chunks the events of a set need, at most.
+func (r *run) chunksOfEvents() (most int) {
+	for _, set := range r.sets {
+		most = max(most, len(set.events.chunks))
+	}
+	return most
 }
 
 func (r *run) warn(format string, args ...any) {
@@ -285,13 +303,16 @@ func (r *run) survey(ctx context.Context) error {
 			d.firstClamped, d.clamped-1)
 	}
 	r.report.Warnings = append(r.report.Warnings, r.oddNames.warnings()...)
-	r.hidden.warn(r)
 	if d.modified.atOnce() {
 		r.warn("nearly all files that are new or changed were modified within two minutes, as after a checkout or a copy: their lastmod says no more than that")
 	}
-	r.dump.warn(r.warn)
-	if err := r.finish(); err != nil {
-		return err
+	for _, set := range r.sets {
+		if err := set.finish(); err != nil {
+			return set.failed(err)
+		}
+		if missing := set.rules.missing(); missing != "" {
+			set.warn("%s", missing)
+		}
 	}
 	return r.checkTime(d)
 }
@@ -308,7 +329,7 @@ func (r *run) checkTime(d *detector) error {
 	if r.o.DryRun || d.unsettled.IsZero() {
 		return nil
 	}
-	if chunks := len(r.events.chunks); d.unsettled.Add(racy).Before(r.at(chunks)) {
+	if chunks := r.chunksOfEvents(); d.unsettled.Add(racy).Before(r.at(chunks)) {
 		return &laterError{chunks}
 	}
 	return nil
@@ -319,28 +340,15 @@ func (r *run) begin(ctx context.Context) (err error) {
 	if r.linker, err = r.newLinker(ctx); err != nil {
 		return err
 	}
-	var packageSize int64
-	if r.o.Dumps.Change {
-		packageSize = r.o.PackageSize
-	}
-	lim := r.o.limits
-	lim.entries = r.o.Rotate.most(lim.entries)
 	if !r.o.DryRun {
-		r.stage = &stage{tx: r.tx, packed: r.meter.pack}
+		r.staging = &staging{tx: r.tx, packed: r.meter.pack, many: len(r.sets) > manySets}
 	}
-	if r.events, err = newEvents(r.stage, r.o.Standard, r.layout, lim, packageSize); err != nil {
-		return err
+	for _, set := range r.sets {
+		if err := set.begin(); err != nil {
+			return set.failed(err)
+		}
 	}
-	r.archives = r.newArchives()
-	if r.o.DryRun {
-		return nil
-	}
-	links := r.archives.links(resourcesync.ResourceList)
-	if r.list, err = newResourceList(r.stage, r.layout, r.prev.snapshot, r.o.limits, links); err != nil {
-		return err
-	}
-	r.dump, r.changes = r.newResourceDump(), r.newChangeDump()
-	if r.o.Cache != "" {
+	if r.o.Cache != "" && !r.o.DryRun {
 		r.cache = createCache(r.o.Cache)
 	}
 	return nil
@@ -356,21 +364,16 @@ func refuseIdentity(err error) error {
 	return err
 }
 
-func (r *run) finish() error {
-	if r.o.DryRun {
-		return nil
-	}
-	return errors.Join(r.list.finish(), r.events.finish(), r.dump.finish())
-}
-
 func (r *run) detector() *detector {
 	d := &detector{
 		o: &r.o, at: r.at(1), latest: r.at(r.chunks), wall: time.Now, began: r.began.Add(-time.Second), next: r.now, cache: &cacheReader{},
 		remember: func(*cached) {}, reserve: r.reserved(), tree: r.tree,
-		contents: r.newContents(), dumps: r.o.Dumps, first: r.prev.snapshot == nil,
+		contents: r.newContents(), sets: r.sets,
 	}
-	if s := r.prev.snapshot; s != nil {
-		d.last, d.next = s.At, s.At
+	for _, set := range r.sets {
+		if at := set.listAt(); !at.IsZero() && at.Before(d.next) {
+			d.next = at
+		}
 	}
 	if r.o.Cache != "" {
 		d.cache = openCache(r.o.Cache)
@@ -387,19 +390,11 @@ func (r *run) findings(ctx context.Context, d *detector) iter.Seq2[*finding, err
 	files := ahead(ctx, func(ctx context.Context) iter.Seq2[*scanner.File, error] {
 		return scanner.Scan(ctx, r.tree, r.scanOptions(r.leftOut))
 	})
-	pairs := snapshot.Merge(r.before(ctx), files, func(f *scanner.File) string { return f.URI })
+	pairs := snapshot.Merge(r.before(ctx), files, (*prior).loc, func(f *scanner.File) string { return f.URI })
 	pool := hashing.Pool{
 		Opener: r.opener, Workers: r.o.Jobs, Progress: r.meter.read, MaxWeight: int64(r.o.Jobs) * workerMemory,
 	}
 	return d.findings(ctx, hashing.Files(ctx, pool, d.candidates(pairs), d.job))
-}
-
-// before returns what was published, in the order of URIs.
-func (r *run) before(ctx context.Context) iter.Seq2[*snapshot.Previous, error] {
-	if s := r.prev.snapshot; s != nil {
-		return ahead(ctx, s.Resources)
-	}
-	return func(func(*snapshot.Previous, error) bool) {}
 }
 
 func (r *run) scanOptions(leftOut func(string, scanner.Reason)) scanner.Options {
@@ -426,32 +421,15 @@ func (r *run) count(ctx context.Context) (n int64) {
 	return n
 }
 
-// take counts a finding and passes it on to what writes the documents.
+// take counts a finding and passes it on to what writes the documents of each set.
 func (r *run) take(f *finding) error {
 	r.meter.file()
-	if f.read {
-		r.report.Read++
-		r.report.ReadBytes += f.size
-	}
-	switch f.Type {
-	case resourcesync.Deleted:
-		r.report.Deleted++
-		r.hidden.look(r, f.entry.Loc)
-	case resourcesync.Created:
-		r.report.Created++
-	case resourcesync.Updated:
-		r.report.Updated++
-	}
-	if f.Type != resourcesync.Deleted {
-		r.oddNames.look(f)
-		r.report.Resources++
-		r.report.Bytes += f.size
-	}
-	if f.Type != "" && r.prev.snapshot != nil {
-		r.o.OnChange(f.Change)
-	}
-	if err := r.pack(f); err != nil {
-		return err
+	r.counted(f)
+	for i := range f.in {
+		m := &f.in[i]
+		if err := m.set.take(m.set.view(f, m)); err != nil {
+			return m.set.failed(err)
+		}
 	}
 	if err := f.content.close(); err != nil {
 		return err
@@ -459,48 +437,48 @@ func (r *run) take(f *finding) error {
 	if r.linker.facts != nil { // nothing can be said of it before all is known
 		return r.linker.facts.add(f)
 	}
-	if err := r.linker.describe(f); err != nil {
-		return err
-	}
 	return r.write(f)
 }
 
-// pack puts a finding into packages, and decides in which list its event will be.
-func (r *run) pack(f *finding) error {
-	if r.prev.snapshot != nil && f.Type != "" {
-		more, err := r.linker.bytes(f)
-		if err != nil {
-			return err
-		}
-		if r.o.DryRun {
-			size, err := r.events.size(f, more)
-			r.foreseen += size
-			return err
-		}
-		if err := r.events.place(f, more); err != nil {
-			return err
-		}
+// counted counts a finding, whatever sets it is in.
+func (r *run) counted(f *finding) {
+	if f.read {
+		r.report.Read++
+		r.report.ReadBytes += f.size
 	}
-	if r.o.DryRun {
-		return nil
+	switch f.Type {
+	case resourcesync.Deleted:
+		r.report.Deleted++
+		return
+	case resourcesync.Created:
+		r.report.Created++
+	case resourcesync.Updated:
+		r.report.Updated++
 	}
-	return r.dump.add(f)
+	r.oddNames.look(f)
+	r.report.Resources++
+	r.report.Bytes += f.size
 }
 
-// write passes a finding, with all that is said of it, to what writes the lists.
+// write adds to a finding what rules say of it, and passes it on to what writes the
+// lists of each set.
 func (r *run) write(f *finding) error {
-	if f.Type == "" && !f.same() {
-		r.report.Refreshed++
+	if err := r.linker.describe(f); err != nil {
+		return err
 	}
-	if r.o.DryRun {
-		return nil
-	}
-	if r.prev.snapshot != nil {
-		if err := r.events.write(f); err != nil {
-			return err
+	refreshed := false
+	for i := range f.in {
+		m := &f.in[i]
+		v := m.set.view(f, m)
+		refreshed = refreshed || m.change == "" && !v.same()
+		if err := m.set.write(v); err != nil {
+			return m.set.failed(err)
 		}
 	}
-	return r.list.add(f)
+	if refreshed && f.Type == "" {
+		r.report.Refreshed++
+	}
+	return nil
 }
 
 // maxLinkWarnings keeps a source full of broken links from flooding the screen.
@@ -527,7 +505,7 @@ func (r *run) own() []scanner.Own {
 		}
 	}
 	add(".", false, publish.Folder)
-	for _, folder := range append(r.prev.folders, r.layout.Folder) {
+	for _, folder := range r.folders() {
 		add(folder, folder != ".", append(r.layout.Documents(), RetainedFile)...)
 	}
 	description := r.layout.SourceDescription().Path
@@ -538,6 +516,17 @@ func (r *run) own() []scanner.Own {
 		}
 	}
 	return append(own, r.ownCache()...)
+}
+
+// folders returns those of the publication and of its sets, and those of one that is
+// replaced.
+func (r *run) folders() []string {
+	folders := append([]string{r.layout.Folder}, r.top.folders...)
+	for _, set := range r.sets {
+		folders = append(append(folders, set.layout.Folder), set.prev.folders...)
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
 }
 
 // ownCache leaves the cache out, should it lie in the source.

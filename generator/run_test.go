@@ -454,10 +454,10 @@ func TestReasonsAreGiven(t *testing.T) {
 	var got []Change
 	w.build(func(o *Options) { o.OnChange = func(c Change) { got = append(got, c) } })
 	want := []Change{
-		{resourcesync.Updated, "length", "d0/file-000.txt", "https://example.org/d0/file-000.txt"},
-		{resourcesync.Updated, "digest", "d1/file-001.txt", "https://example.org/d1/file-001.txt"},
-		{resourcesync.Deleted, "not there any more", "", "https://example.org/d2/file-002.txt"},
-		{resourcesync.Created, "new", "d3/new", "https://example.org/d3/new"},
+		{Type: resourcesync.Updated, Reason: "length", Path: "d0/file-000.txt", URI: "https://example.org/d0/file-000.txt"},
+		{Type: resourcesync.Updated, Reason: "digest", Path: "d1/file-001.txt", URI: "https://example.org/d1/file-001.txt"},
+		{Type: resourcesync.Deleted, Reason: "not there any more", Path: "", URI: "https://example.org/d2/file-002.txt"},
+		{Type: resourcesync.Created, Reason: "new", Path: "d3/new", URI: "https://example.org/d3/new"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -17,12 +17,18 @@ import (
 	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
-// stage holds the files of the next publication until all of them are ready.
-// The order in which they are put is the order of the commit.
+// stage holds the files of the next publication of a set until all of them are
+// ready. The order in which they are put is the order of the commit.
 type stage struct {
+	*staging
+	heads []snapshot.Head // put by this run
+	all   map[string]bool // paths put by this run
+}
+
+// staging is what the stages of all sets share.
+type staging struct {
 	tx      *publish.Tx
 	files   int
-	heads   []snapshot.Head // put by this run
 	bodies  int
 	written int64
 	// packages were put by this run, and are so many bytes.
@@ -30,8 +36,9 @@ type stage struct {
 	packageBytes int64
 	// packed is told how many bytes go into packages, as they do.
 	packed func(int)
-	all    map[string]bool // paths put by this run
-	spills atomic.Int64    // temporary files, which workers make
+	spills atomic.Int64 // temporary files, which workers make
+	// many says that very many documents are open at the same time.
+	many bool
 }
 
 func (s *stage) paths() map[string]bool { return s.all }

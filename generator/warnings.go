@@ -41,7 +41,7 @@ const (
 )
 
 func (n *oddNames) look(f *finding) {
-	isNew := f.before == nil && f.Reason == "new"
+	isNew := f.Reason == "new"
 	if isNew && len(f.URI) >= longURI {
 		if n.long++; n.long == 1 {
 			n.firstLong = f.Path

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,6 +50,7 @@ type Ref struct {
 // Layout names the resources and documents of one publication.
 type Layout struct {
 	Identity
+	ofSet bool
 }
 
 // New checks the parts of an identity and completes them: URLs get a slash at
@@ -69,7 +71,7 @@ func New(id Identity) (Layout, error) {
 	}
 	switch id.Form {
 	case PlainURIs, IndexURIs, CleanURIs:
-		return Layout{id}, nil
+		return Layout{Identity: id}, nil
 	}
 	return Layout{}, fmt.Errorf("the form of URIs %q is not known", id.Form)
 }
@@ -78,8 +80,21 @@ func New(id Identity) (Layout, error) {
 // documents, and their URIs relative to the publication.
 func OfFolder(folder string) (Layout, error) {
 	folder, err := checkFolder(folder)
-	return Layout{Identity{Folder: folder}}, err
+	return Layout{Identity: Identity{Folder: folder}}, err
 }
+
+// OfSet returns the layout of a set of resources that has the folder for itself, in a
+// publication with several sets. The Source Description is that of all of them.
+func (l Layout) OfSet(folder string) (Layout, error) {
+	var err error
+	l.Folder, err = checkFolder(folder)
+	l.ofSet = true
+	return l, err
+}
+
+// IsOfSet reports whether the layout is that of a set under a common Source
+// Description, and not of a whole publication.
+func (l Layout) IsOfSet() bool { return l.ofSet }
 
 // checkURL returns an absolute http or https URL with a slash at its end.
 func checkURL(s string) (string, error) {
@@ -203,6 +218,12 @@ const wellKnown = ".well-known"
 // SourceDescription is where Destinations look first. See Z39.99-2017 §6.3.2.
 func (l Layout) SourceDescription() Ref { return l.ref(wellKnown + "/resourcesync") }
 
+// DescriptionPart returns the Source Description, under an Index, whose content has
+// the SHA-256 digest.
+func (l Layout) DescriptionPart(digest [32]byte) Ref {
+	return l.inFolder(fmt.Sprintf("description/%x.xml", digest[:16]))
+}
+
 // CapabilityList returns the Capability List. See Z39.99-2017 §9.
 func (l Layout) CapabilityList() Ref { return l.inFolder("capabilitylist.xml") }
 
@@ -289,8 +310,14 @@ func (l Layout) Documents() []string {
 		"capabilitylist.xml", "resourcelist.xml", "resourcelist", "changelist.xml", "changelist",
 		"resourcedump.xml", "resourcedump", "changedump.xml", "changedump",
 		"resourcelist-archive.xml", "changelist-archive.xml", "resourcedump-archive.xml", "changedump-archive.xml",
-		"publication.json",
+		"description", "publication.json",
 	}
+}
+
+// IsTopName reports whether a publication with several sets may use a name in its
+// folder, so that no set can have it.
+func IsTopName(name string) bool {
+	return slices.Contains(Layout{}.Documents(), name) || name == "index.html" || name == "framework.xml"
 }
 
 // IsHead reports whether a document with this path changes in place: those with
@@ -317,6 +344,8 @@ func (l Layout) IsHead(path string) bool {
 // manifest.
 func (l Layout) IsBody(path string) bool {
 	switch kind, name := l.inSubfolder(path); kind {
+	case "description":
+		return isDigest(trimExtension(name, ".xml"))
 	case "resourcelist":
 		return isDigest(trimExtension(name, ".xml")) || isStampedDigest(trimExtension(name, ".xml"))
 	case "changelist":
@@ -341,7 +370,7 @@ func IsOwned(name string) bool {
 	above := path.Dir(name)
 	for _, folder := range [...]string{above, path.Dir(above)} {
 		clean, err := checkFolder(folder)
-		if err == nil && clean == folder && (Layout{Identity{Folder: folder}}).Owns(name) {
+		if err == nil && clean == folder && (Layout{Identity: Identity{Folder: folder}}).Owns(name) {
 			return true
 		}
 	}

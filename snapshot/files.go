@@ -134,5 +134,9 @@ func (s *Snapshot) headPaths() []string {
 	for _, kind := range archivable {
 		paths = append(paths, l.Archive(string(kind)).Path)
 	}
-	return append(paths, l.CapabilityList().Path, l.SourceDescription().Path)
+	paths = append(paths, l.CapabilityList().Path)
+	if l.IsOfSet() {
+		return paths
+	}
+	return append(paths, l.SourceDescription().Path)
 }

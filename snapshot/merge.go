@@ -4,37 +4,37 @@ import "iter"
 
 // Pair is a resource as it was published before, as it is now, or both; the
 // other one is nil.
-type Pair[T any] struct {
-	Before *Previous
-	After  *T
+type Pair[B, A any] struct {
+	Before *B
+	After  *A
 }
 
 // Merge joins two streams that are in the byte order of their URIs, each
 // without duplicates. A pair is valid until the next; so the items of both
 // streams have to be. The first error of either is yielded last.
-func Merge[T any](before iter.Seq2[*Previous, error], after iter.Seq2[*T, error], uri func(*T) string) iter.Seq2[Pair[T], error] {
-	return func(yield func(Pair[T], error) bool) {
+func Merge[B, A any](before iter.Seq2[*B, error], after iter.Seq2[*A, error], uriBefore func(*B) string, uriAfter func(*A) string) iter.Seq2[Pair[B, A], error] {
+	return func(yield func(Pair[B, A], error) bool) {
 		next, stop := iter.Pull2(before)
 		defer stop()
 		b, err, ok := next()
 		for a, errAfter := range after {
 			if errAfter != nil {
-				yield(Pair[T]{}, errAfter)
+				yield(Pair[B, A]{}, errAfter)
 				return
 			}
-			key := uri(a)
-			for ok && err == nil && b.Loc < key {
-				if !yield(Pair[T]{Before: b}, nil) {
+			key := uriAfter(a)
+			for ok && err == nil && uriBefore(b) < key {
+				if !yield(Pair[B, A]{Before: b}, nil) {
 					return
 				}
 				b, err, ok = next()
 			}
 			if err != nil {
-				yield(Pair[T]{}, err)
+				yield(Pair[B, A]{}, err)
 				return
 			}
-			p := Pair[T]{After: a}
-			if ok && b.Loc == key {
+			p := Pair[B, A]{After: a}
+			if ok && uriBefore(b) == key {
 				p.Before = b
 			}
 			if !yield(p, nil) {
@@ -45,12 +45,12 @@ func Merge[T any](before iter.Seq2[*Previous, error], after iter.Seq2[*T, error]
 			}
 		}
 		for ; ok && err == nil; b, err, ok = next() {
-			if !yield(Pair[T]{Before: b}, nil) {
+			if !yield(Pair[B, A]{Before: b}, nil) {
 				return
 			}
 		}
 		if err != nil {
-			yield(Pair[T]{}, err)
+			yield(Pair[B, A]{}, err)
 		}
 	}
 }

@@ -35,6 +35,9 @@ type Record struct {
 	Identity layout.Identity `json:"identity"`
 	// At is the time of the run that wrote the record, in UTC.
 	At time.Time `json:"at"`
+	// Sets are the folders of the sets of resources, in order, if the publication has
+	// several; each then has a record of its own, which is one of the Heads.
+	Sets []string `json:"sets,omitempty"`
 	// Packages is how the packages of the Resource Dump were cut, if there is
 	// one.
 	Packages *Packages `json:"packages,omitempty"`
@@ -178,8 +181,16 @@ func FolderOf(files fs.FS, l layout.Layout) string {
 // checkPaths makes sure that the record names files of the publication and no
 // others: what it calls retired will be removed.
 func (r *Record) checkPaths(l layout.Layout) error {
+	records := map[string]bool{}
+	for i, folder := range r.Sets {
+		set, err := l.OfSet(folder)
+		if err != nil || set.Folder != folder || i > 0 && folder <= r.Sets[i-1] {
+			return fmt.Errorf("it names the folder %q of a set, which is none or not in order", folder)
+		}
+		records[set.Record().Path] = true
+	}
 	for _, h := range r.Heads {
-		if !l.IsHead(h.Path) {
+		if !l.IsHead(h.Path) && !records[h.Path] {
 			return fmt.Errorf("it names %q as a document, which is none of this publication", h.Path)
 		}
 	}

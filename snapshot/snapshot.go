@@ -163,13 +163,9 @@ func openSnapshot(s *Snapshot) (*Snapshot, error) {
 // find looks for the two documents by which a publication is known.
 func (s *Snapshot) find() error {
 	l := s.layout
-	err := s.findSourceDescription()
-	found := err == nil
-	if err != nil && !isMissing(err) {
-		return damaged(l.SourceDescription().Path, err)
-	}
-	if !found {
-		s.Missing = append(s.Missing, l.SourceDescription().Path)
+	found, err := s.isDescribed()
+	if err != nil {
+		return err
 	}
 	doc, _, err := s.read(l.CapabilityList(), resourcesync.CapabilityList)
 	switch {
@@ -186,6 +182,22 @@ func (s *Snapshot) find() error {
 		return otherIdentity("has the Source Description %q, not %q", up, l.SourceDescription().URI)
 	}
 	return nil
+}
+
+// isDescribed reports whether the Source Description names the Capability List. That
+// of several sets is not looked at: it may not name a set yet, or any more.
+func (s *Snapshot) isDescribed() (bool, error) {
+	if s.layout.IsOfSet() {
+		return s.Record != nil, nil
+	}
+	err := s.findSourceDescription()
+	if err != nil && !isMissing(err) {
+		return false, damaged(s.layout.SourceDescription().Path, err)
+	}
+	if err != nil {
+		s.Missing = append(s.Missing, s.layout.SourceDescription().Path)
+	}
+	return err == nil, nil
 }
 
 func (s *Snapshot) findSourceDescription() error {
@@ -248,6 +260,9 @@ func (s *Snapshot) readRecord() error {
 	s.record = b
 	if s.Record, err = ReadRecord(s.files, l); s.Record == nil || err != nil {
 		return err
+	}
+	if sets := s.Record.Sets; len(sets) > 0 {
+		return otherIdentity("has several sets of resources (%s)", strings.Join(sets, ", "))
 	}
 	return compare(s.Record.Identity, l.Identity)
 }

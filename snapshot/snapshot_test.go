@@ -60,7 +60,7 @@ func TestMerge(t *testing.T) {
 			var got []string
 			var gotErr error
 			after := stream(strings.Fields(tt.after), tt.errAfter)
-			for p, err := range Merge(stream(previous(tt.before), tt.errBefore), after, func(s *string) string { return *s }) {
+			for p, err := range Merge(stream(previous(tt.before), tt.errBefore), after, func(p *Previous) string { return p.Loc }, func(s *string) string { return *s }) {
 				switch {
 				case err != nil:
 					gotErr = err

@@ -1,0 +1,187 @@
+package generator
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/scanner"
+)
+
+// Selection says which resources of the source are in a set: those that all of its
+// rules allow. The zero value allows all.
+type Selection struct {
+	// Include, if not empty, names what alone is taken; Exclude wins.
+	Include, Exclude []scanner.Glob
+	// Types are media types such as text/html or image/*; one of them has to be
+	// that of the resource.
+	Types []string
+	// MinSize and MaxSize are in bytes; a MaxSize of 0 is no limit.
+	MinSize, MaxSize int64
+	// ModifiedAfter and ModifiedBefore bound the file's own modification time, which
+	// lies between them. Zero times are no bounds.
+	ModifiedAfter, ModifiedBefore time.Time
+	// Paths, if not nil, has the paths that alone are taken.
+	Paths *Paths
+}
+
+// has reports whether all rules but those about media types allow a file. It is
+// true if s is nil.
+func (s *Selection) has(f *scanner.File) bool {
+	if s == nil {
+		return true
+	}
+	return f.Size >= s.MinSize && (s.MaxSize == 0 || f.Size <= s.MaxSize) &&
+		(s.ModifiedAfter.IsZero() || f.ModTime.After(s.ModifiedAfter)) &&
+		(s.ModifiedBefore.IsZero() || f.ModTime.Before(s.ModifiedBefore)) &&
+		(len(s.Include) == 0 || matchesAny(s.Include, f.Path)) && !matchesAny(s.Exclude, f.Path) &&
+		s.Paths.has(f.Path) && s.mayHaveType(f.Path)
+}
+
+// missing says which listed paths are not in the source, or nothing.
+func (s *Selection) missing() string {
+	if s == nil {
+		return ""
+	}
+	return s.Paths.missing()
+}
+
+// mayHaveType reports whether a file can be of a media type that is allowed, as far
+// as its name says.
+func (s *Selection) mayHaveType(path string) bool {
+	t := hashing.ByExtension(path)
+	return t == "" || s.hasType(t)
+}
+
+// hasType reports whether a media type is allowed.
+func (s *Selection) hasType(mediaType string) bool {
+	if s == nil || len(s.Types) == 0 {
+		return true
+	}
+	name, _, _ := strings.Cut(mediaType, ";")
+	name = strings.TrimSpace(name)
+	return slices.ContainsFunc(s.Types, func(pattern string) bool {
+		ok, _ := path.Match(pattern, name)
+		return ok
+	})
+}
+
+func matchesAny(globs []scanner.Glob, path string) bool {
+	return slices.ContainsFunc(globs, func(g scanner.Glob) bool { return g.Matches(path) })
+}
+
+// Paths is a list of paths out of a file. It is kept as digests, so that a list of
+// millions takes little memory.
+type Paths struct {
+	name    string
+	digests []pathDigest // in order
+	found   []bool
+}
+
+// pathDigest is long enough that no two paths have the same.
+type pathDigest [16]byte
+
+// maxPathLine is how long a line may be, in bytes: longer than any path.
+const maxPathLine = 64 << 10
+
+// ReadPaths reads a list of paths from a file: one on each line, relative to the
+// source, with slashes. Empty lines mean nothing.
+func ReadPaths(name string) (*Paths, error) {
+	p := &Paths{name: name}
+	err := p.each(func(path string) { p.digests = append(p.digests, digestOfPath(path)) })
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(p.digests, func(a, b pathDigest) int { return bytes.Compare(a[:], b[:]) })
+	p.digests = slices.Compact(p.digests)
+	p.found = make([]bool, len(p.digests))
+	return p, nil
+}
+
+// each calls fn for each path of the file.
+func (p *Paths) each(fn func(path string)) error {
+	f, err := os.Open(p.name)
+	if err != nil {
+		return fmt.Errorf("reading a list of paths: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return fmt.Errorf("reading a list of paths: %s is not a file", p.name)
+	}
+	r := bufio.NewReaderSize(f, maxPathLine)
+	for n := 1; ; n++ {
+		line, err := r.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return fmt.Errorf("reading a list of paths: line %d of %s is longer than any path", n, p.name)
+		}
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("reading a list of paths: %w", err)
+		}
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+		}
+		text := strings.TrimPrefix(string(bytes.TrimRight(line, "\r\n")), "./")
+		if text != "" {
+			fn(text)
+		}
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
+
+func digestOfPath(path string) (d pathDigest) {
+	sum := sha256.Sum256([]byte(path))
+	copy(d[:], sum[:])
+	return d
+}
+
+// has reports whether a path is in the list. It is true if p is nil.
+func (p *Paths) has(path string) bool {
+	if p == nil {
+		return true
+	}
+	i, ok := p.find(path)
+	if ok {
+		p.found[i] = true
+	}
+	return ok
+}
+
+func (p *Paths) find(path string) (int, bool) {
+	d := digestOfPath(path)
+	return slices.BinarySearchFunc(p.digests, d, func(a, b pathDigest) int { return bytes.Compare(a[:], b[:]) })
+}
+
+// missing says which paths of the list are not in the source, or returns nothing if
+// all of them are. It does so if p is nil.
+func (p *Paths) missing() string {
+	if p == nil || !slices.Contains(p.found, false) {
+		return ""
+	}
+	n, first := 0, ""
+	err := p.each(func(path string) {
+		if i, ok := p.find(path); ok && !p.found[i] {
+			p.found[i] = true // says it once
+			if n++; n == 1 {
+				first = path
+			}
+		}
+	})
+	switch {
+	case err != nil || n == 0: // the list is another one by now
+		return ""
+	case n == 1:
+		return fmt.Sprintf("%q is in %s and not in the source", first, p.name)
+	}
+	return fmt.Sprintf("%q and %d more are in %s and not in the source", first, n-1, p.name)
+}
