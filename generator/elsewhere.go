@@ -71,10 +71,9 @@ func (r *run) openElsewhere(ctx context.Context, dir *os.Root) (*elsewhere, erro
 		}
 		return &elsewhere{root.FS(), fetchNothing, root.Close}, nil
 	}
-	l := r.layout
 	files, err := remote.Open(ctx, p.Place, dir, remote.Options{
 		Header: p.Header, Retries: p.retries, Release: strings.TrimPrefix(r.o.Release, "wellspring "), Log: r.o.Log,
-		IsBody: func(path string) bool { return l.IsBody(path) && !l.IsHead(path) },
+		IsBody: layout.IsWrittenOnce,
 	})
 	if err != nil {
 		return nil, err
@@ -167,15 +166,7 @@ func makeFolder(root *os.Root) (dir *os.Root, remove func(), err error) {
 // filesElsewhere returns what the last publication consists of, or nil if there is
 // none and a new history begins.
 func (r *run) filesElsewhere(ctx context.Context, from *elsewhere) ([]snapshot.File, error) {
-	l := r.layout
-	heads := []snapshot.File{{Path: l.Record().Path, Retired: true}}
-	for _, ref := range []layout.Ref{l.SourceDescription(), l.CapabilityList(), l.ResourceList(), l.ChangeList(), l.ResourceDump(), l.ChangeDump()} {
-		heads = append(heads, snapshot.File{Path: ref.Path, Retired: true})
-	}
-	if err := from.fetch(ctx, heads); err != nil {
-		return nil, fmt.Errorf("reading the last publication: %w", plain(err))
-	}
-	s, err := snapshot.OpenElsewhere(from, l)
+	files, err := r.readElsewhere(ctx, from)
 	switch {
 	case errors.Is(err, snapshot.ErrNone) && r.o.Previous.First:
 		return nil, nil
@@ -186,7 +177,64 @@ func (r *run) filesElsewhere(ctx context.Context, from *elsewhere) ([]snapshot.F
 	case r.o.Previous.First:
 		return nil, r.refuseFirst()
 	}
-	return s.Files()
+	return files, nil
+}
+
+// readElsewhere fetches the heads of a publication and finds out what it consists of.
+func (r *run) readElsewhere(ctx context.Context, from *elsewhere) ([]snapshot.File, error) {
+	l := r.layout
+	if !r.hasNames() {
+		if err := from.fetchHeads(ctx, l, l.Record(), l.SourceDescription()); err != nil {
+			return nil, err
+		}
+		s, err := snapshot.OpenElsewhere(from, l)
+		if err != nil {
+			return nil, err
+		}
+		return s.Files()
+	}
+	if err := from.fetch(ctx, optional(l.Record(), l.SourceDescription())); err != nil {
+		return nil, err
+	}
+	sets, err := snapshot.OpenSetsElsewhere(from, l)
+	if err != nil {
+		return nil, err
+	}
+	var files []snapshot.File
+	for _, folder := range sets.Folders {
+		set, err := l.OfSet(folder)
+		if err != nil {
+			return nil, err
+		}
+		if err := from.fetchHeads(ctx, set, set.Record()); err != nil {
+			return nil, err
+		}
+		s, err := snapshot.OpenElsewhere(from, set)
+		if err != nil {
+			return nil, err
+		}
+		more, err := s.Files()
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	return append(files, sets.Files()...), nil
+}
+
+// fetchHeads fetches the documents with fixed names, and some more that come first.
+func (e *elsewhere) fetchHeads(ctx context.Context, l layout.Layout, first ...layout.Ref) error {
+	heads := optional(first...)
+	heads = append(heads, optional(l.CapabilityList(), l.ResourceList(), l.ChangeList(), l.ResourceDump(), l.ChangeDump())...)
+	return e.fetch(ctx, heads)
+}
+
+// optional are files that need not be there.
+func optional(refs ...layout.Ref) (files []snapshot.File) {
+	for _, ref := range refs {
+		files = append(files, snapshot.File{Path: ref.Path, Retired: true})
+	}
+	return files
 }
 
 func (r *run) refuseFirst() error {
@@ -213,13 +261,9 @@ func (r *run) place() string {
 // removeOther plans to remove what another publication in the output directory
 // consists of.
 func (r *run) removeOther(tx *publish.Tx, kept map[string]bool) {
-	s, err := snapshot.Open(tx.Root().FS(), r.layout)
+	files, err := r.readElsewhere(context.Background(), &elsewhere{FS: tx.Root().FS(), fetch: fetchNothing})
 	if err != nil {
 		return // there is none, or nothing is known of it
-	}
-	files, err := s.Files()
-	if err != nil {
-		return
 	}
 	for _, f := range files {
 		if !kept[f.Path] {

@@ -8,9 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/wellspring-sync/wellspring/publish"
-	"github.com/wellspring-sync/wellspring/snapshot"
-)
+	"github.com/wellspring-sync/wellspring/publish")
 
 // RetainedFile is where a run that leaves bodies where they are says which must
 // not be removed there: in the publication's folder, a path on each line.
@@ -59,15 +57,11 @@ func (r *run) openBodies(ctx context.Context) (closeFar func(), err error) {
 // writeRetained says which bodies must stay where they are: those that the
 // publication leads to, or keeps for a while, and that are not in the output
 // directory.
-func (r *run) writeRetained() error {
+func (r *run) writeRetained(ctx context.Context) error {
 	if !r.leavesBodies() {
 		return nil
 	}
-	s, err := snapshot.OpenElsewhere(r.out, r.layout)
-	if err != nil {
-		return fmt.Errorf("listing what must stay: %w", err)
-	}
-	files, err := s.Files()
+	files, err := r.readElsewhere(ctx, &elsewhere{FS: r.out, fetch: fetchNothing})
 	if err != nil {
 		return fmt.Errorf("listing what must stay: %w", err)
 	}

@@ -40,6 +40,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			err = r.do(ctx)
 		}
 		r.report.Took = time.Since(began)
+		if r.hasNames() {
+			for _, set := range r.sets {
+				r.report.Sets = append(r.report.Sets, set.found)
+			}
+		}
 		if later, ok := errors.AsType[*laterError](err); ok && later.chunks > chunks {
 			o.Log.Info("beginning anew, since the time of the publication turned out to be ahead of the clock")
 			chunks = later.chunks
@@ -113,7 +118,7 @@ func (r *run) do(ctx context.Context) error {
 		return err
 	}
 	r.keepCache()
-	return r.writeRetained()
+	return r.writeRetained(ctx)
 }
 
 // open opens the source and the output directory.

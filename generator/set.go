@@ -72,6 +72,16 @@ type resourceSet struct {
 // folder and a record of their own.
 func (r *run) hasNames() bool { return len(r.o.Sets) > 0 }
 
+// CheckSets returns an error if sets have the same name or folder, or one that cannot
+// be.
+func (o Options) CheckSets() error {
+	l, err := layout.New(o.Identity)
+	if err != nil {
+		return err
+	}
+	return (&run{o: o, layout: l}).makeSets()
+}
+
 // makeSets makes the sets of the run, in the order in which they are published.
 func (r *run) makeSets() error {
 	if !r.hasNames() {

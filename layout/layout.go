@@ -367,12 +367,25 @@ func (l Layout) Owns(path string) bool {
 // IsOwned reports whether a file with this path may be one of a publication,
 // whatever its folder is.
 func IsOwned(name string) bool {
-	above := path.Dir(name)
-	for _, folder := range [...]string{above, path.Dir(above)} {
+	return inAnyFolder(name, func(l Layout) bool { return l.Owns(name) })
+}
+
+// IsWrittenOnce reports whether a file with this path may be one of a publication
+// that is written once and never changes, whatever its folder is.
+func IsWrittenOnce(name string) bool {
+	return inAnyFolder(name, func(l Layout) bool { return l.IsBody(name) && !l.IsHead(name) })
+}
+
+// inAnyFolder reports whether something holds of a file for a folder of a
+// publication that it can lie in.
+func inAnyFolder(name string, is func(Layout) bool) bool {
+	folder := path.Dir(name)
+	for range 2 {
 		clean, err := checkFolder(folder)
-		if err == nil && clean == folder && (Layout{Identity: Identity{Folder: folder}}).Owns(name) {
+		if err == nil && clean == folder && is(Layout{Identity: Identity{Folder: folder}}) {
 			return true
 		}
+		folder = path.Dir(folder)
 	}
 	return false
 }

@@ -44,6 +44,8 @@ func typeName(t reflect.Type) string {
 		return "list of strings"
 	case reflect.Int:
 		return "number"
+	case reflect.Bool:
+		return "true or false"
 	}
 	return "string"
 }

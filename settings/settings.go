@@ -55,6 +55,7 @@ type File struct {
 type Tables struct {
 	DescribedBy string     `toml:"described_by" doc:"URI, or path of a file of the source, of what describes the Source and its set of resources"`
 	Links       []Link     `toml:"link" doc:"A rule for links from resources to others (Z39.99-2017 §14). There can be any number of them."`
+	Sets        []Set      `toml:"set" doc:"A set of resources, with a Capability List, lists and dumps of its own. There can be any number of them, and a file can be in several; a file that is in none is not published. What is said in the settings for all holds for each set that does not say it itself."`
 	Resources   []Resource `toml:"resource" doc:"A rule about what is said of resources. There can be any number of them."`
 
 	DescribedByLine int `toml:"-"`

@@ -14,6 +14,29 @@ type Resource struct {
 	Line int `toml:"-"`
 }
 
+// Set is a set of resources with documents of its own.
+type Set struct {
+	Name           string   `toml:"name" doc:"what the set is called, which is also its folder if none is given"`
+	Folder         string   `toml:"folder" doc:"folder of its documents, relative to the publication; by default the name, in the folder of the publication"`
+	Include        []string `toml:"include" doc:"globs, as those of include for all: take only files of the source that match one of them"`
+	Exclude        []string `toml:"exclude" doc:"globs: leave out files that match one of them"`
+	Types          []string `toml:"types" doc:"media types, such as text/html or image/*: take only files of one of them"`
+	MinSize        string   `toml:"min_size" doc:"take only files of this size, such as 10kB, or larger"`
+	MaxSize        string   `toml:"max_size" doc:"take only files of this size, such as 1GB, or smaller"`
+	ModifiedAfter  string   `toml:"modified_after" doc:"take only files that were modified after this time: a date such as 2026-01-31, a time, or an age such as 30d"`
+	ModifiedBefore string   `toml:"modified_before" doc:"take only files that were modified before this time, or before so long"`
+	Paths          string   `toml:"paths" doc:"file with a path of a file of the source on each line: take only these"`
+	DescribedBy    string   `toml:"described_by" doc:"URI, or path of a file of the source, of what describes the set"`
+	Dumps          string   `toml:"dumps" doc:"as for all: packages of the set"`
+	PackageSize    string   `toml:"package_size" doc:"as for all"`
+	Rotate         string   `toml:"rotate" doc:"as for all"`
+	KeepChanges    string   `toml:"keep_changes" doc:"as for all"`
+	Archive        *bool    `toml:"archive" doc:"as for all"`
+	ArchiveKeep    string   `toml:"archive_keep" doc:"as for all"`
+
+	Line int `toml:"-"`
+}
+
 // Link is a rule for links from resources. See Z39.99-2017 §14.
 type Link struct {
 	Match   []string `toml:"match" doc:"globs over paths of files; a slash at the end stands for all that is in a directory. The rule is for resources that match one of them. What * and ** stood for is {1}, {2} and so on"`
@@ -40,6 +63,13 @@ func (f *File) check(b []byte) error {
 			return &Error{f.Name, r.Line, 1, "the resource rule: it has no match"}
 		case !slices.Contains(frequencies, r.ChangeFreq):
 			return &Error{f.Name, r.Line, 1, fmt.Sprintf("the resource rule: changefreq is %q, none of %s", r.ChangeFreq, strings.Join(frequencies, ", "))}
+		}
+	}
+	for i := range f.Sets {
+		s := &f.Sets[i]
+		s.Line = lines[fmt.Sprintf("set.%d", i)]
+		if s.Name == "" {
+			return &Error{f.Name, s.Line, 1, "the set: it has no name"}
 		}
 	}
 	for i := range f.Links {

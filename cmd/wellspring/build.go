@@ -129,7 +129,7 @@ func (f *sourceFlags) options(cmd *cobra.Command, l *loaded) (generator.Options,
 		o.Archive = &f.archive
 	}
 	o.DumpsByDefault = !cmd.Flags().Changed("dumps")
-	setTables := func(o *generator.Options) error { return l.setTables(o) }
+	setTables := func(o *generator.Options) error { return l.setTables(o, f) }
 	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.setKeep, f.setPrevious, f.checkSource, setTables} {
 		if err := set(&o); err != nil {
 			return o, &usageError{err, cmd.CommandPath()}

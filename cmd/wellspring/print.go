@@ -21,7 +21,11 @@ import (
 )
 
 func (c *cli) printChange(ch generator.Change) {
-	c.print("%-8s %s  (%s)\n", ch.Type, ch.URI, ch.Reason)
+	why := ch.Reason
+	if ch.Set != "" {
+		why = ch.Set + ": " + why
+	}
+	c.print("%-8s %s  (%s)\n", ch.Type, ch.URI, why)
 }
 
 // printBuild sums up a run, for people or for programs.
@@ -42,6 +46,9 @@ func summary(o generator.Options, r *generator.Report) string {
 		line("The commit of an interrupted run was completed first.")
 	}
 	line("%s: %s, %s", plural(r.Resources, "resource"), changes(o, r), humanize.Bytes(uint64(r.Bytes)))
+	for i := range r.Sets {
+		line("  %s", setSummary(o, &r.Sets[i]))
+	}
 	if r.Read > 0 {
 		line("%s read (%s)", plural(r.Read, "file"), humanize.Bytes(uint64(r.ReadBytes)))
 	}
@@ -85,6 +92,20 @@ func changes(o generator.Options, r *generator.Report) string {
 		return counts
 	}
 	return "no changes"
+}
+
+// setSummary sums up one set of several.
+func setSummary(o generator.Options, s *generator.SetReport) string {
+	what := counts(s.Created, s.Updated, s.Deleted, s.Refreshed)
+	switch {
+	case s.First && o.DryRun:
+		what = "not published yet"
+	case s.First:
+		what = "published for the first time"
+	case what == "":
+		what = "no changes"
+	}
+	return fmt.Sprintf("%s: %s, %s, %s", s.Name, plural(s.Resources, "resource"), what, humanize.Bytes(uint64(s.Bytes)))
 }
 
 func counts(created, updated, deleted, refreshed int) string {
@@ -162,8 +183,34 @@ type report struct {
 	PackagesWritten   int                    `json:"packages_written"`
 	PackageBytes      int64                  `json:"package_bytes_written"`
 	BytesWritten      int64                  `json:"bytes_written"`
+	Sets              []setJSON              `json:"sets,omitempty"`
 	Warnings          []string               `json:"warnings"`
 	Seconds           float64                `json:"seconds"`
+}
+
+// setJSON is what a run found out about one of several sets.
+type setJSON struct {
+	Name      string `json:"name"`
+	Folder    string `json:"folder"`
+	First     bool   `json:"first"`
+	Published bool   `json:"published"`
+	Resources int    `json:"resources"`
+	Bytes     int64  `json:"bytes"`
+	Created   int    `json:"created"`
+	Updated   int    `json:"updated"`
+	Deleted   int    `json:"deleted"`
+	Refreshed int    `json:"refreshed"`
+}
+
+func setsJSON(o generator.Options, r *generator.Report) (sets []setJSON) {
+	for _, s := range r.Sets {
+		j := setJSON{s.Name, s.Folder, s.First, s.Wrote && !o.DryRun, s.Resources, s.Bytes, s.Created, s.Updated, s.Deleted, s.Refreshed}
+		if s.First {
+			j.Created = 0
+		}
+		sets = append(sets, j)
+	}
+	return sets
 }
 
 func reportJSON(o generator.Options, r *generator.Report) report {
@@ -171,7 +218,7 @@ func reportJSON(o generator.Options, r *generator.Report) report {
 		SourceDescription: r.SourceDescription, Published: r.Wrote && !o.DryRun, DryRun: o.DryRun, First: r.First, Recovered: r.Recovered,
 		Resources: r.Resources, Bytes: r.Bytes, Created: r.Created, Updated: r.Updated, Deleted: r.Deleted, Refreshed: r.Refreshed,
 		FilesRead: r.Read, BytesRead: r.ReadBytes, LeftOut: visible(r.LeftOut),
-		Heads: append([]string{}, r.Heads...), BodiesWritten: r.Bodies, BodiesReused: r.Reused, BodiesSwept: r.Swept,
+		Sets: setsJSON(o, r), Heads: append([]string{}, r.Heads...), BodiesWritten: r.Bodies, BodiesReused: r.Reused, BodiesSwept: r.Swept,
 		PackagesWritten: r.Packages, PackageBytes: r.PackageBytes, BytesWritten: r.WrittenBytes, Warnings: append([]string{}, r.Warnings...), Seconds: r.Took.Seconds(),
 	}
 	if r.First { // the first publication has resources, and no events yet

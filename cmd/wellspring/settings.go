@@ -280,8 +280,8 @@ shows what a build would use, and what is wrong with it. Paths in the file are
 relative to it. All settings are in docs/settings.md.
 
 With --json, the result is an object with file (or null), settings, each with
-name, value (a list for those that can have several) and from, and links and
-resources, the rules of the file, each with from.
+name, value (a list for those that can have several) and from, and sets, links and
+resources, the tables of the file, each with from.
 
 ` + exitCodes,
 		Example: `  wellspring config
@@ -334,13 +334,14 @@ func (c *cli) printSettings(cmd *cobra.Command, l *loaded) error {
 		file = &l.file.Name
 	}
 	if c.json {
-		links, resources := l.rules()
+		sets, links, resources := l.rules()
 		return c.writeJSON(struct {
 			File      *string       `json:"file"`
 			Settings  []settingJSON `json:"settings"`
+			Sets      []settingJSON `json:"sets"`
 			Links     []settingJSON `json:"links"`
 			Resources []settingJSON `json:"resources"`
-		}{file, all, links, resources})
+		}{file, all, sets, links, resources})
 	}
 	if file == nil {
 		if err := c.print("There is no %s here: wellspring init writes one.\n", settings.Name); err != nil {
@@ -352,8 +353,8 @@ func (c *cli) printSettings(cmd *cobra.Command, l *loaded) error {
 			return err
 		}
 	}
-	links, resources := l.rules()
-	for _, s := range append(links, resources...) {
+	sets, links, resources := l.rules()
+	for _, s := range slices.Concat(sets, links, resources) {
 		if err := c.print("[[%s]] %s (%s)\n", s.Name, s.Value, s.From); err != nil {
 			return err
 		}
@@ -361,11 +362,15 @@ func (c *cli) printSettings(cmd *cobra.Command, l *loaded) error {
 	return nil
 }
 
-// rules returns the rules of the file, for people to recognize.
-func (l *loaded) rules() (links, resources []settingJSON) {
-	links, resources = []settingJSON{}, []settingJSON{}
+// rules returns the sets and rules of the file, for people to recognize.
+func (l *loaded) rules() (sets, links, resources []settingJSON) {
+	sets, links, resources = []settingJSON{}, []settingJSON{}, []settingJSON{}
 	if l.file == nil {
-		return links, resources
+		return sets, links, resources
+	}
+	for _, s := range l.file.Sets {
+		text := fmt.Sprintf("%s: %s", s.Name, cmp.Or(strings.Join(s.Include, ", "), "**"))
+		sets = append(sets, settingJSON{"set", text, l.at(s.Line)})
 	}
 	for _, r := range l.file.Links {
 		text := fmt.Sprintf("%s: %s %s", strings.Join(r.Match, ", "), r.Rel, cmp.Or(r.Href, r.File))
@@ -375,7 +380,7 @@ func (l *loaded) rules() (links, resources []settingJSON) {
 		text := fmt.Sprintf("%s: changefreq %s", strings.Join(r.Match, ", "), r.ChangeFreq)
 		resources = append(resources, settingJSON{"resource", text, l.at(r.Line)})
 	}
-	return links, resources
+	return sets, links, resources
 }
 
 // shownHeaders hides what headers say, which may be secret.

@@ -16,8 +16,9 @@ import (
 )
 
 // setTables takes what the file of settings says that no flag does.
-func (l *loaded) setTables(o *generator.Options) error {
-	if err := l.setDescribedBy(o); err != nil {
+func (l *loaded) setTables(o *generator.Options, f *sourceFlags) (err error) {
+	text, origin := l.describedBy()
+	if o.DescribedBy, err = aboutURI(o, text, origin); err != nil {
 		return err
 	}
 	if l.file == nil {
@@ -25,6 +26,9 @@ func (l *loaded) setTables(o *generator.Options) error {
 	}
 	o.SettingsFile = l.file.Name
 	if err := l.setLinks(o); err != nil {
+		return err
+	}
+	if err := l.setSets(o, f); err != nil {
 		return err
 	}
 	for i := range l.file.Resources {
@@ -45,25 +49,20 @@ func (l *loaded) setTables(o *generator.Options) error {
 // at names a line of the file.
 func (l *loaded) at(line int) string { return fmt.Sprintf("%s:%d", l.file.Name, line) }
 
-func (l *loaded) setDescribedBy(o *generator.Options) error {
-	text, origin := l.describedBy()
-	if text == "" {
-		return nil
-	}
-	if resourcesync.IsURI(text) {
-		o.DescribedBy = text
-		return nil
+// aboutURI returns the URI of what describes a Source or a set of resources.
+func aboutURI(o *generator.Options, text, origin string) (string, error) {
+	if text == "" || resourcesync.IsURI(text) {
+		return text, nil
 	}
 	name := strings.TrimPrefix(text, "/")
 	if info, err := os.Stat(filepath.Join(o.Source, filepath.FromSlash(name))); !fs.ValidPath(name) || err != nil || !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: described_by is %q, which is neither a URI nor a file of the source", origin, text)
+		return "", fmt.Errorf("%s: described_by is %q, which is neither a URI nor a file of the source", origin, text)
 	}
 	own, err := layout.New(o.Identity)
 	if err != nil {
-		return err
+		return "", err
 	}
-	o.DescribedBy = own.URI(name)
-	return nil
+	return own.URI(name), nil
 }
 
 // describedBy returns what describes the Source, and where that is said.
