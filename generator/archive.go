@@ -289,7 +289,7 @@ func (c *partCutter) add(e *resourcesync.Entry) error {
 		}
 		c.buf = append(c.buf, next...)
 	}
-	if _, cut := c.cutter.After(e.Loc); cut {
+	if _, cut := c.cutter.After(layout.PointOf(e.Loc)); cut {
 		return c.flush()
 	}
 	return nil

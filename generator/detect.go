@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
 	"github.com/wellspring-sync/wellspring/snapshot"
@@ -61,6 +62,10 @@ type finding struct {
 	read   bool
 	// content is what packages get, if it was read for them.
 	content *content
+	// point and encoded are for lists: where they are cut, and the entry as it is
+	// written, unless all have it.
+	point   layout.Point
+	encoded []byte
 	// in are the sets that it is or was in, each with what changed there: a
 	// resource may come into one and leave another.
 	in []member
@@ -179,10 +184,14 @@ func (c *candidate) isInAny() bool {
 	return slices.ContainsFunc(c.in, func(m member) bool { return m.isIn })
 }
 
-// mustPack reports whether a file has to be read since no package has it.
+// mustPack reports whether a file has to be read, although it may be as it was, since
+// no package of a set has it.
 func (d *detector) mustPack(c *candidate) bool {
-	return d.contents != nil && slices.ContainsFunc(c.in, func(m member) bool {
-		return m.isIn && m.wasIn && m.set.o.Dumps.Resource && (m.before.Package == nil || m.before.Package.Lost != nil)
+	return d.contents != nil && c.Before != nil && slices.ContainsFunc(c.in, func(m member) bool {
+		if m.wasIn {
+			return m.isIn && m.set.o.Dumps.Resource && (m.before.Package == nil || m.before.Package.Lost != nil)
+		}
+		return m.mayNeedContent() && m.set.rules.hasType(c.Before.Metadata.Type)
 	})
 }
 

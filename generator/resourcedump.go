@@ -103,10 +103,13 @@ func (d *resourceDump) add(f *finding) error {
 	return nil
 }
 
-// put adds a bitstream to the package: what was read, or what an earlier
-// package has of it.
+// put adds a bitstream to the package: what an earlier package has of it, or what
+// was read.
 func (d *resourceDump) put(f *finding) error {
-	if f.content != nil {
+	if b := f.before; b == nil || b.Package == nil || b.Package.Lost != nil {
+		if f.content == nil {
+			return fmt.Errorf("%q was not read for its package", f.Path)
+		}
 		if err := d.flush(); err != nil {
 			return err
 		}
@@ -114,9 +117,6 @@ func (d *resourceDump) put(f *finding) error {
 			return err
 		}
 		return d.describe(f)
-	}
-	if f.before == nil || f.before.Package == nil {
-		return fmt.Errorf("%q was not read for its package", f.Path)
 	}
 	if f.sameBitstream() {
 		return d.keep(f.before)

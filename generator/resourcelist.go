@@ -32,7 +32,6 @@ type resourceList struct {
 	size    int64
 	pending section   // at its end, not copied yet
 	file    *document // nil as long as nothing had to be copied
-	buf     []byte
 
 	changed bool // it is not the list that was published
 
@@ -91,35 +90,31 @@ func (r *resourceList) add(f *finding) error {
 		return nil
 	}
 	if f.same() {
-		return r.keep(f.before)
+		return r.keep(f.before, f.point)
 	}
 	r.changed = true
-	var err error
-	if r.buf, err = resourcesync.AppendEntry(r.buf[:0], false, &f.entry); err != nil {
-		return err
-	}
-	if err := r.cutBefore(len(r.buf)); err != nil {
+	if err := r.cutBefore(len(f.encoded)); err != nil {
 		return err
 	}
 	w, err := r.writer()
 	if err != nil {
 		return err
 	}
-	if _, err := w.Write(r.buf); err != nil {
+	if _, err := w.Write(f.encoded); err != nil {
 		return err
 	}
-	return r.cutAfter(f.entry.Loc)
+	return r.cutAfter(f.point)
 }
 
 // keep takes over an entry from the last publication.
-func (r *resourceList) keep(b *snapshot.Previous) error {
+func (r *resourceList) keep(b *snapshot.Previous, end layout.Point) error {
 	p := b.Position
 	if err := r.cutBefore(int(p.End - p.Start)); err != nil {
 		return err
 	}
 	if r.pending.part == b.Part && r.pending.end == p.Start && p.Start != 0 {
 		r.pending.end = p.End
-		return r.cutAfter(b.Loc)
+		return r.cutAfter(end)
 	}
 	if r.count > 1 { // something comes before it in this piece
 		if _, err := r.writer(); err != nil {
@@ -127,7 +122,7 @@ func (r *resourceList) keep(b *snapshot.Previous) error {
 		}
 	}
 	r.pending = section{part: b.Part, start: p.Start, end: p.End, fromFirst: b.First}
-	return r.cutAfter(b.Loc)
+	return r.cutAfter(end)
 }
 
 func (r *resourceList) cutBefore(size int) error {
@@ -141,8 +136,8 @@ func (r *resourceList) cutBefore(size int) error {
 	return nil
 }
 
-func (r *resourceList) cutAfter(uri string) error {
-	if rarely, cut := r.cutter.After(uri); cut {
+func (r *resourceList) cutAfter(end layout.Point) error {
+	if rarely, cut := r.cutter.After(end); cut {
 		return r.finishPiece(rarely)
 	}
 	return nil

@@ -86,6 +86,7 @@ type run struct {
 	top          top
 	linker       *linker
 	linkWarnings []string
+	entry        []byte // the last one that was encoded
 	oddNames     oddNames
 }
 
@@ -472,10 +473,17 @@ func (r *run) write(f *finding) error {
 		return err
 	}
 	refreshed := false
+	f.point = layout.PointOf(f.entry.Loc)
 	for i := range f.in {
 		m := &f.in[i]
 		v := m.set.view(f, m)
-		refreshed = refreshed || m.change == "" && !v.same()
+		if m.change != resourcesync.Deleted && !v.same() {
+			refreshed = refreshed || m.change == ""
+			if err := r.encode(f); err != nil {
+				return err
+			}
+			v.encoded = f.encoded
+		}
 		if err := m.set.write(v); err != nil {
 			return m.set.failed(err)
 		}
@@ -484,6 +492,16 @@ func (r *run) write(f *finding) error {
 		r.report.Refreshed++
 	}
 	return nil
+}
+
+// encode makes the entry of a finding as lists have it, for all of them.
+func (r *run) encode(f *finding) (err error) {
+	if f.encoded != nil || r.o.DryRun {
+		return nil
+	}
+	r.entry, err = resourcesync.AppendEntry(r.entry[:0], false, &f.entry)
+	f.encoded = r.entry
+	return err
 }
 
 // maxLinkWarnings keeps a source full of broken links from flooding the screen.

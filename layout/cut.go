@@ -42,11 +42,19 @@ func (c *Cutter) Before(size int) bool {
 	return cut
 }
 
-// After reports whether a cut has to be made behind the entry of a URI, and
-// whether it is one of the rare cuts that remain where parts are joined.
-func (c *Cutter) After(uri string) (rare, cut bool) {
+// Point is what decides whether there is a cut behind an entry: the end of the digest
+// of its URI. It is the same in all lists.
+type Point uint64
+
+// PointOf returns the point of a URI.
+func PointOf(uri string) Point {
 	digest := sha256.Sum256([]byte(uri))
-	end := binary.BigEndian.Uint64(digest[24:])
+	return Point(binary.BigEndian.Uint64(digest[24:]))
+}
+
+// After reports whether a cut has to be made behind an entry, and whether it is one
+// of the rare cuts that remain where parts are joined.
+func (c *Cutter) After(end Point) (rare, cut bool) {
 	bits := c.Bits
 	if bits == 0 {
 		bits = cutBits

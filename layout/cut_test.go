@@ -24,7 +24,7 @@ func TestCutAfter(t *testing.T) {
 	var got []string
 	for i := range 20_000 {
 		uri := fmt.Sprintf("https://example.org/%d", i)
-		rare, cut := new(Cutter).After(uri)
+		rare, cut := new(Cutter).After(PointOf(uri))
 		if cut {
 			got = append(got, uri)
 		}
@@ -36,7 +36,7 @@ func TestCutAfter(t *testing.T) {
 		t.Errorf("got %q, want %q", got, cutURIs)
 	}
 	for _, uri := range rareURIs {
-		if rare, cut := new(Cutter).After(uri); !rare || !cut {
+		if rare, cut := new(Cutter).After(PointOf(uri)); !rare || !cut {
 			t.Errorf("%s: rare %t, cut %t, want both", uri, rare, cut)
 		}
 	}
@@ -50,7 +50,7 @@ func TestCutterBits(t *testing.T) {
 		var cuts, rares int
 		for i := range n {
 			uri := fmt.Sprintf("https://example.org/%d", i)
-			rare, cut := (&Cutter{Bits: bits}).After(uri)
+			rare, cut := (&Cutter{Bits: bits}).After(PointOf(uri))
 			if cut {
 				cuts++
 			}
@@ -85,7 +85,7 @@ func (c Cutter) cut(list []item) [][]item {
 			parts = append(parts, list[start:i])
 			start = i
 		}
-		if _, cut := c.After(e.uri); cut {
+		if _, cut := c.After(PointOf(e.uri)); cut {
 			parts = append(parts, list[start:i+1])
 			start = i + 1
 		}
@@ -98,7 +98,7 @@ func (c Cutter) cut(list []item) [][]item {
 
 // isCut reports whether a URI makes a cut.
 func (c Cutter) isCut(uri string) bool {
-	_, cut := c.After(uri)
+	_, cut := c.After(PointOf(uri))
 	return cut
 }
 
@@ -185,7 +185,7 @@ func TestCutDensity(t *testing.T) {
 	const n = 1 << 17
 	var cuts, rares int
 	for i := range n {
-		rare, cut := new(Cutter).After(fmt.Sprintf("https://example.com/d/%d.html", i))
+		rare, cut := new(Cutter).After(PointOf(fmt.Sprintf("https://example.com/d/%d.html", i)))
 		if cut {
 			cuts++
 		}
@@ -328,6 +328,6 @@ func BenchmarkCutter(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		c.Before(200)
-		c.After("https://example.org/a/rather/long/path/as/there/are/many.html")
+		c.After(PointOf("https://example.org/a/rather/long/path/as/there/are/many.html"))
 	}
 }
