@@ -9,6 +9,7 @@ import (
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/snapshot"
+	"github.com/wellspring-sync/wellspring/zipdump"
 )
 
 // events gathers the changes of a run, in the order of URIs, before it is known
@@ -28,6 +29,7 @@ type events struct {
 	// packageSize is how large the package of a chunk may be, in bytes; 0 if
 	// there is no Change Dump.
 	packageSize int64
+	policy      zipdump.Policy
 }
 
 // chunk is a run of events that go into one Change List.
@@ -39,7 +41,7 @@ type chunk struct {
 	packing    *packing
 }
 
-func newEvents(st *stage, standard Standard, l layout.Layout, lim limits, packageSize int64) (*events, error) {
+func newEvents(st *stage, standard Standard, l layout.Layout, lim limits, packageSize int64, policy zipdump.Policy) (*events, error) {
 	some := time.Unix(0, 0)
 	head := changeListHead(l, true, some, some)
 	head.Links = append(head.Links, resourcesync.Link{Rel: resourcesync.RelArchives, Href: l.Archive(string(resourcesync.ChangeList)).URI})
@@ -48,7 +50,7 @@ func newEvents(st *stage, standard Standard, l layout.Layout, lim limits, packag
 		return nil, err
 	}
 	b = resourcesync.AppendFoot(b, false)
-	return &events{stage: st, standard: standard, limits: lim, room: lim.bytes - int64(len(b)), packageSize: packageSize}, nil
+	return &events{stage: st, standard: standard, limits: lim, room: lim.bytes - int64(len(b)), packageSize: packageSize, policy: policy}, nil
 }
 
 // changeListHead returns the properties of a Change List, which is closed if
@@ -75,6 +77,9 @@ func (e *events) place(f *finding, more int64) error {
 		return err
 	}
 	weight := layout.Weight(f.entry.Loc, f.size)
+	if f.patch != nil {
+		weight += layout.Weight(f.entry.Loc, int64(len(f.patch.content)))
+	}
 	c, err := e.chunk(size, weight)
 	if err != nil {
 		return err
@@ -83,10 +88,18 @@ func (e *events) place(f *finding, more int64) error {
 	c.bytes += size
 	c.weight += weight
 	e.total++
-	if c.packing != nil && f.Type != resourcesync.Deleted {
-		return c.packing.add(f)
+	return c.pack(f, e.policy)
+}
+
+// pack puts what an event is about into the package.
+func (c *chunk) pack(f *finding, policy zipdump.Policy) error {
+	if c.packing == nil || f.Type == resourcesync.Deleted {
+		return nil
 	}
-	return nil
+	if err := c.packing.add(f); err != nil || f.Type != resourcesync.Updated || f.patch == nil {
+		return err
+	}
+	return c.packing.addPatch(f.patch, policy, f.entry.LastModified)
 }
 
 // size returns how many bytes a change takes in a list, at most.
@@ -107,6 +120,13 @@ func (e *events) entry(f *finding) (resourcesync.Entry, error) {
 		entry.Metadata.Path = manifestEntry(f).Metadata.Path
 	}
 	entry.Metadata.Change = f.Type
+	if f.patch != nil && f.Type == resourcesync.Updated {
+		l := f.patch.link
+		if e.packageSize > 0 {
+			l.Path = "/" + f.patch.path
+		}
+		entry.Links = append(entry.Links[:len(entry.Links):len(entry.Links)], l)
+	}
 	var err error
 	e.buf, err = resourcesync.AppendEntry(e.buf[:0], false, &entry)
 	return entry, err
@@ -430,7 +450,7 @@ func (c *changeLists) list(head *resourcesync.Document, open *snapshot.OpenList,
 	if k != nil {
 		err := c.events.each(*k, func(e *resourcesync.Entry) error {
 			c.standard.stamp(e, datetime)
-			e.Metadata.Path = ""
+			withoutPaths(e)
 			return write(e)
 		})
 		if err != nil {

@@ -62,6 +62,8 @@ type finding struct {
 	read   bool
 	// content is what packages get, if it was read for them.
 	content *content
+	// patch describes how an updated resource has changed, if it is offered.
+	patch *patched
 	// point and encoded are for lists: where they are cut, and the entry as it is
 	// written, unless all have it.
 	point   layout.Point
@@ -132,7 +134,7 @@ func (d *detector) look(p snapshot.Pair[prior, scanner.File], c *candidate) {
 		return
 	}
 	ahead, pack := d.aheadOfClock(c.After.ModTime), d.mustPack(c)
-	if !ahead && !pack && d.isSettled(c) {
+	if !ahead && !pack && d.isSettled(c) && !d.mustSniff(c) {
 		return
 	}
 	c.want = d.o.Hash
@@ -162,7 +164,7 @@ func (d *detector) assign(before *prior, c *candidate) {
 	}
 	for _, set := range d.sets {
 		m := member{set: set}
-		if m.isIn = c.HasAfter && set.rules.has(&c.After); !m.isIn && (len(was) == 0 || was[0].set != set) {
+		if m.isIn = c.HasAfter && set.rules.has(&c.After, d.o.typeByName(c.After.Path)); !m.isIn && (len(was) == 0 || was[0].set != set) {
 			continue
 		}
 		if len(was) > 0 && was[0].set == set {
@@ -436,6 +438,7 @@ func (d *detector) unchanged(c *candidate, reason string) *finding {
 	if t := hashing.ByExtension(c.After.Path); t != "" {
 		f.entry.Metadata.Type = t
 	}
+	d.o.setEncoding(f)
 	return c.decided(f, func(*member) resourcesync.ChangeType { return "" })
 }
 
@@ -474,6 +477,7 @@ func (d *detector) fromBytes(c *candidate, now *cached, read bool) (*finding, er
 	f.entry.Metadata.Hash = d.publishedHash(now.hash)
 	f.entry.Metadata.SetLength(now.stat.Size)
 	f.entry.Metadata.Type = now.typ
+	d.o.setEncoding(f)
 	return c.decided(f, func(m *member) resourcesync.ChangeType {
 		change, _ := compare(&m.before.Metadata, now)
 		return change

@@ -141,6 +141,18 @@ func (e *earlier) take(to *packing, s span) error {
 	return nil
 }
 
+// openBitstream opens one bitstream, which is valid until another package is opened.
+func (e *earlier) openBitstream(p *snapshot.Package, i int, uri string) (io.ReadCloser, error) {
+	if err := e.open(p); err != nil {
+		return nil, err
+	}
+	if i >= len(e.entries) || e.entries[i].uri != uri {
+		return nil, &lostError{p.Path, errors.New("it does not hold what the Resource List says")}
+	}
+	content, err := e.zip.Open(i)
+	return content, e.lost(err)
+}
+
 // lost makes a lostError of an error that says something of the package.
 func (e *earlier) lost(err error) error {
 	if errors.Is(err, zipdump.ErrForeign) {

@@ -191,7 +191,7 @@ func (r *run) readElsewhere(ctx context.Context, from *elsewhere) ([]snapshot.Fi
 		if err != nil {
 			return nil, err
 		}
-		return s.Files()
+		return r.filesOf(ctx, s, from)
 	}
 	if err := from.fetch(ctx, optional(l.Record(), l.SourceDescription())); err != nil {
 		return nil, err
@@ -213,12 +213,18 @@ func (r *run) readElsewhere(ctx context.Context, from *elsewhere) ([]snapshot.Fi
 		if err != nil {
 			return nil, err
 		}
-		more, err := s.Files()
+		more, err := r.filesOf(ctx, s, from)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, more...)
 	}
+	seen := map[string]bool{}
+	files = slices.DeleteFunc(files, func(f snapshot.File) bool { // sets share versions and patches
+		again := seen[f.Path]
+		seen[f.Path] = true
+		return again
+	})
 	return append(files, sets.Files()...), nil
 }
 

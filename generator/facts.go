@@ -51,6 +51,7 @@ type fact struct {
 	entry resourcesync.Entry
 	size  int64
 	in    []factIn
+	patch *patched
 }
 
 // factIn is what changed of a resource in a set, by the number of that.
@@ -87,8 +88,7 @@ func (x *facts) add(f *finding) error {
 	md := &f.entry.Metadata
 	b := x.buf[:0]
 	for _, s := range [...]string{f.entry.Loc, f.Path, string(f.Type), f.Reason, string(md.Hash), md.Type} {
-		b = binary.AppendUvarint(b, uint64(len(s)))
-		b = append(b, s...)
+		b = appendText(b, s)
 	}
 	modified := int64(0)
 	if !f.entry.LastModified.IsZero() {
@@ -99,6 +99,8 @@ func (x *facts) add(f *finding) error {
 	}
 	b = binary.AppendVarint(b, modified)
 	b = binary.AppendVarint(b, f.size)
+	b = appendLinks(b, f.entry.Links)
+	b = f.patch.appendTo(b)
 	b = binary.AppendUvarint(b, uint64(len(f.in)))
 	for i := range f.in {
 		m := &f.in[i]
@@ -117,18 +119,13 @@ func (x *facts) finish() error { return x.w.Flush() }
 func (f *fact) read(r *bufio.Reader) error {
 	var texts [6]string
 	for i := range texts {
-		n, err := binary.ReadUvarint(r)
-		if err != nil {
+		var err error
+		if texts[i], err = readText(r); err != nil {
 			if i == 0 && err == io.EOF {
 				return io.EOF
 			}
 			return noEOF(err)
 		}
-		b := make([]byte, n)
-		if _, err := io.ReadFull(r, b); err != nil {
-			return noEOF(err)
-		}
-		texts[i] = string(b)
 	}
 	dated, err := r.ReadByte()
 	if err != nil {
@@ -142,19 +139,28 @@ func (f *fact) read(r *bufio.Reader) error {
 	if err != nil {
 		return noEOF(err)
 	}
+	links, err := readLinks(r)
+	if err != nil {
+		return noEOF(err)
+	}
+	patch, err := readPatched(r)
+	if err != nil {
+		return noEOF(err)
+	}
 	in, err := readMembers(r)
 	if err != nil {
 		return noEOF(err)
 	}
 	*f = fact{
 		Change: Change{URI: texts[0], Path: texts[1], Type: resourcesync.ChangeType(texts[2]), Reason: texts[3]},
-		entry:  resourcesync.Entry{Loc: texts[0]}, size: size, in: in,
+		entry:  resourcesync.Entry{Loc: texts[0]}, size: size, in: in, patch: patch,
 	}
 	if f.Type == resourcesync.Deleted {
 		return nil
 	}
 	f.entry.Metadata.Hash, f.entry.Metadata.Type = resourcesync.Hash(texts[4]), texts[5]
 	f.entry.Metadata.SetLength(size)
+	f.entry.Links = links
 	if dated == 1 {
 		f.entry.LastModified = time.Unix(modified, 0).UTC()
 	}
@@ -259,7 +265,7 @@ func (x *facts) load(n int) ([]fact, error) {
 
 // finding returns the finding that was remembered, with what was published of it.
 func (f *fact) finding(sets []*resourceSet, before *prior) *finding {
-	found := &finding{Change: f.Change, entry: f.entry, size: f.size}
+	found := &finding{Change: f.Change, entry: f.entry, size: f.size, patch: f.patch}
 	for _, x := range f.in {
 		m := member{set: sets[x.set], change: x.change}
 		if before != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/wellspring-sync/wellspring/relation"
 	"github.com/wellspring-sync/wellspring/remote"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/scanner"
 	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
@@ -32,7 +31,7 @@ type linker struct {
 }
 
 func (r *run) newLinker(ctx context.Context) (*linker, error) {
-	k := &linker{o: &r.o, uri: r.layout.URI, lists: map[string]*original.List{}}
+	k := &linker{o: &r.o, uri: r.uri, lists: map[string]*original.List{}}
 	if r.o.Links == nil {
 		return k, nil
 	}
@@ -83,9 +82,7 @@ func (k *linker) plan(f *finding) ([]relation.Planned, error) {
 	if k.o.Links == nil || f.Type == resourcesync.Deleted {
 		return nil, nil
 	}
-	first, _, _ := strings.Cut(string(f.entry.Metadata.Hash), " ")
-	_, digest, _ := strings.Cut(first, ":")
-	planned, err := k.o.Links.Plan(&relation.Resource{Path: f.Path, URI: f.URI, Hash: digest})
+	planned, err := k.o.Links.Plan(f.resource())
 	if err != nil {
 		return nil, fmt.Errorf("links: %w", err)
 	}
@@ -97,11 +94,8 @@ func (k *linker) describe(f *finding) error {
 	if f.Type == resourcesync.Deleted {
 		return nil
 	}
-	for i := range k.o.ChangeFreq {
-		if rule := &k.o.ChangeFreq[i]; rule.matches(f.Path) {
-			f.entry.ChangeFreq, rule.used = rule.Value, true
-			break
-		}
+	if rule := k.o.resourceRule(f.Path, func(r *ResourceRule) bool { return r.ChangeFreq != "" }); rule != nil {
+		f.entry.ChangeFreq, rule.used = rule.ChangeFreq, true
 	}
 	planned, err := k.plan(f)
 	if err != nil {
@@ -166,7 +160,7 @@ func (k *linker) toOriginal(l *resourcesync.Link, p relation.Planned) (bool, err
 
 // bytes is how long the links of a finding can become in an entry.
 func (k *linker) bytes(f *finding) (n int64, err error) {
-	if f.Type == "" || k.o.Links == nil && len(k.o.ChangeFreq) == 0 {
+	if f.Type == "" || k.o.Links == nil && len(k.o.Resources) == 0 {
 		return 0, nil
 	}
 	planned, err := k.plan(f)
@@ -239,29 +233,9 @@ func (r *run) warnOfUnused() {
 			r.warn("%s", why)
 		}
 	}
-	for i := range r.o.ChangeFreq {
-		if !r.o.ChangeFreq[i].used {
-			r.warn("%s: no file matches the rule", r.o.ChangeFreq[i].Name)
+	for _, rule := range r.o.Resources {
+		if !rule.used {
+			r.warn("%s: no file matches the rule", rule.Name)
 		}
 	}
-}
-
-// FreqRule says how often resources change, as a hint for Destinations. See Z39.99-2017
-// §7.
-type FreqRule struct {
-	Name  string
-	Match []scanner.Glob
-	Value string
-
-	used bool
-}
-
-// matches reports whether the rule is about a path.
-func (r *FreqRule) matches(path string) bool {
-	for i := range r.Match {
-		if r.Match[i].Matches(path) {
-			return true
-		}
-	}
-	return false
 }

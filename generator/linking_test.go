@@ -28,7 +28,7 @@ func TestLinksWithinLimits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				w.options.ChangeFreq = []FreqRule{{Name: "x", Match: []scanner.Glob{glob}, Value: freq}}
+				w.options.Resources = []*ResourceRule{{Name: "x", Match: []scanner.Glob{glob}, ChangeFreq: freq}}
 			}
 			w.file("d/a & b.txt", "a", longAgo)
 			w.build()

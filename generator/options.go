@@ -69,9 +69,13 @@ type Options struct {
 	SettingsFile string
 	// Links are what resources link to; nil stands for no links.
 	Links *relation.Rules
-	// ChangeFreq are hints about how often resources change; the first one that
-	// matches counts.
-	ChangeFreq []FreqRule
+	// Resources are rules about what is said of resources. Of those that say
+	// something, the first one that matches counts.
+	Resources []*ResourceRule
+	// Versions are kept of what changes, if it is not nil, and Patches describe the
+	// changes. Both need a Resource Dump.
+	Versions *Versions
+	Patches  *Patches
 	// DescribedBy is the URI of what describes the Source and its set of resources,
 	// or empty.
 	DescribedBy string

@@ -36,6 +36,7 @@ func Prune(ctx context.Context, o Options) (*Pruned, error) {
 	o.applyDefaults()
 	o.FixedClock, o.Archive = true, nil
 	r := &run{o: o, began: time.Now()}
+	r.versions = versions{run: r}
 	closeOut, err := r.openOut(ctx)
 	if err != nil {
 		return nil, err
@@ -83,6 +84,7 @@ func (r *run) openPublication() error {
 	for _, set := range r.sets {
 		set.continueAsIs()
 	}
+	r.setTopStage()
 	return nil
 }
 
@@ -90,6 +92,9 @@ func (r *run) openPublication() error {
 func (r *resourceSet) continueAsIs() {
 	s := r.prev.snapshot
 	r.stage = &stage{staging: r.staging}
+	if s.Record != nil && s.Record.Versions {
+		r.o.Versions = &Versions{}
+	}
 	r.o.Dumps = Dumps{Resource: s.ResourceDump != nil, Change: s.ChangeDump != nil}
 	if p := packagesOf(s); p != nil {
 		r.o.PackageSize = p.Size
@@ -116,7 +121,7 @@ func (r *run) prune(ctx context.Context, result *Pruned) error {
 	}
 	if r.hasNames() {
 		r.top.parts = r.top.published.Parts
-		if err := r.writeTop(&stage{staging: r.staging}, r.last(), r.now); err != nil {
+		if err := r.writeTop(r.stage, r.last(), r.now); err != nil {
 			return err
 		}
 	}

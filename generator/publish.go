@@ -57,6 +57,9 @@ func (r *run) compose(ctx context.Context) (time.Time, error) {
 	if err := r.checkSpace(); err != nil {
 		return at, err
 	}
+	if err := r.versions.finish(); err != nil {
+		return at, err
+	}
 	for _, set := range r.sets {
 		if err := set.compose(ctx, at, completed); err != nil {
 			return at, set.failed(err)

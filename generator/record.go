@@ -17,10 +17,17 @@ func (r *resourceSet) writeRecord(at time.Time) error {
 	return r.composeRecord(at, at)
 }
 
+// newRecord begins a record.
+func (r *run) newRecord(l layout.Layout, at time.Time) *snapshot.Record {
+	return &snapshot.Record{Format: snapshot.RecordFormat, Release: r.o.Release, Identity: l.Identity, At: at}
+}
+
 // composeRecord stages the record of a publication of the time at, and plans what
 // is swept by now.
 func (r *resourceSet) composeRecord(at, now time.Time) error {
-	record := &snapshot.Record{Format: snapshot.RecordFormat, Release: r.o.Release, Identity: r.layout.Identity, At: at}
+	record := r.newRecord(r.layout, at)
+	record.Versions = r.o.Versions != nil
+	record.Patches = r.o.Patches != nil || !r.isFirst() && r.prev.snapshot.Record != nil && r.prev.snapshot.Record.Patches
 	if r.dump != nil && !r.dump.written {
 		record.Packages = packagesOf(r.prev.snapshot)
 	} else if r.dump != nil {

@@ -8,7 +8,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/wellspring-sync/wellspring/publish")
+	"github.com/wellspring-sync/wellspring/publish"
+)
 
 // RetainedFile is where a run that leaves bodies where they are says which must
 // not be removed there: in the publication's folder, a path on each line.

@@ -16,6 +16,13 @@ func (r *resourceSet) retire(at time.Time) (kept []snapshot.Retired, err error) 
 	if err != nil {
 		return nil, err
 	}
+	if !r.hasNames() {
+		beside, err := r.obsoleteBeside()
+		if err != nil {
+			return nil, err
+		}
+		obsolete = append(obsolete, beside...)
+	}
 	for _, path := range obsolete {
 		if !written[path] {
 			kept = append(kept, snapshot.Retired{Path: path, Since: at})
@@ -82,7 +89,32 @@ func (r *resourceSet) unreached() (paths []string, err error) {
 			paths = append(paths, path)
 		}
 	}
+	r.noteEnded(paths)
 	return paths, nil
+}
+
+// noteEnded finds the Change Lists among what nothing leads to any more.
+func (r *resourceSet) noteEnded(paths []string) {
+	r.ended = nil
+	if r.isFirst() || len(paths) == 0 {
+		return
+	}
+	ended := map[string]bool{}
+	for _, path := range paths {
+		ended[path] = true
+	}
+	for _, list := range r.allLists() {
+		if ended[list.Path] {
+			r.ended = append(r.ended, list)
+		}
+	}
+}
+
+// obsoleteBeside returns the versions and patches beside the documents that nothing
+// names any more, once each set has said which of its documents are such.
+func (r *run) obsoleteBeside() ([]string, error) {
+	patches, err := r.obsoletePatches()
+	return append(patches, r.versions.dropped...), err
 }
 
 // named returns the bodies that the last publication names. A record that calls

@@ -35,6 +35,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	for {
 		r := &run{o: o, layout: l, began: time.Now(), distrusted: distrusted, chunks: chunks}
 		r.report.LeftOut = map[scanner.Reason]int{}
+		r.versions = versions{run: r, ended: map[string]bool{}}
 		r.report.SourceDescription = l.SourceDescription().URI
 		if err = r.makeSets(); err == nil {
 			err = r.do(ctx)
@@ -80,10 +81,14 @@ type run struct {
 
 	now     time.Time // when the run began, by its clock, in whole seconds
 	staging *staging  // nil in a dry run
-	meter   *meter
-	cache   *cacheWriter // nil if none is written
+	// stage is for what is above the sets, which is that of the set if there is just
+	// one, without a name; nil in a dry run.
+	stage *stage
+	meter *meter
+	cache *cacheWriter // nil if none is written
 
 	top          top
+	versions     versions
 	linker       *linker
 	linkWarnings []string
 	entry        []byte // the last one that was encoded
@@ -354,10 +359,23 @@ func (r *run) begin(ctx context.Context) (err error) {
 			return set.failed(err)
 		}
 	}
+	r.setTopStage()
 	if r.o.Cache != "" && !r.o.DryRun {
 		r.cache = createCache(r.o.Cache)
 	}
 	return nil
+}
+
+// setTopStage chooses the stage for what is above the sets.
+func (r *run) setTopStage() {
+	switch {
+	case r.o.DryRun:
+	case r.hasNames():
+		r.stage = &stage{staging: r.staging}
+	default:
+		r.stage = r.sets[0].stage
+	}
+	r.versions.stage = r.stage
 }
 
 // refuseIdentity makes a refusal of an error that says that the publication has
@@ -406,7 +424,8 @@ func (r *run) findings(ctx context.Context, d *detector) iter.Seq2[*finding, err
 func (r *run) scanOptions(leftOut func(string, scanner.Reason)) scanner.Options {
 	return scanner.Options{
 		Prefix:       r.layout.BaseURL,
-		Key:          r.layout.AppendKey,
+		Key:          r.o.key(r.layout),
+		Variant:      r.o.variant(),
 		Rules:        r.o.Rules,
 		SkipSymlinks: r.o.SkipSymlinks,
 		Own:          r.own(),
@@ -431,6 +450,12 @@ func (r *run) count(ctx context.Context) (n int64) {
 func (r *run) take(f *finding) error {
 	r.meter.file()
 	r.counted(f)
+	if err := r.versions.keep(f); err != nil {
+		return err
+	}
+	if err := r.describeChange(r.stage, f); err != nil {
+		return err
+	}
 	for i := range f.in {
 		m := &f.in[i]
 		if err := m.set.take(m.set.view(f, m)); err != nil {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wellspring-sync/wellspring/hashing"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
 
@@ -34,9 +33,9 @@ type Selection struct {
 	Paths *Paths
 }
 
-// has reports whether all rules but those about media types allow a file. It is
-// true if s is nil.
-func (s *Selection) has(f *scanner.File) bool {
+// has reports whether all rules allow a file, as far as is known before its media
+// type is, if that is not known by its name. It is true if s is nil.
+func (s *Selection) has(f *scanner.File, typeByName string) bool {
 	if s == nil {
 		return true
 	}
@@ -44,7 +43,7 @@ func (s *Selection) has(f *scanner.File) bool {
 		(s.ModifiedAfter.IsZero() || f.ModTime.After(s.ModifiedAfter)) &&
 		(s.ModifiedBefore.IsZero() || f.ModTime.Before(s.ModifiedBefore)) &&
 		(len(s.Include) == 0 || matchesAny(s.Include, f.Path)) && !matchesAny(s.Exclude, f.Path) &&
-		s.Paths.has(f.Path) && s.mayHaveType(f.Path)
+		s.Paths.has(f.Path) && (typeByName == "" || s.hasType(typeByName))
 }
 
 // missing says which listed paths are not in the source, or nothing.
@@ -53,13 +52,6 @@ func (s *Selection) missing() string {
 		return ""
 	}
 	return s.Paths.missing()
-}
-
-// mayHaveType reports whether a file can be of a media type that is allowed, as far
-// as its name says.
-func (s *Selection) mayHaveType(path string) bool {
-	t := hashing.ByExtension(path)
-	return t == "" || s.hasType(t)
 }
 
 // hasType reports whether a media type is allowed.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // Set is a set of resources with a Capability List of its own. See Z39.99-2017 §9.
@@ -63,6 +64,8 @@ type resourceSet struct {
 	// archives is nil if there are none.
 	archives *archives
 
+	// ended are the Change Lists that nothing leads to any more.
+	ended    []snapshot.ChangeList
 	foreseen int64 // bytes of events, in a dry run
 	hidden   nowLeftOut
 	finding  finding // the last one, as this set sees it
@@ -191,7 +194,7 @@ func (r *resourceSet) begin() (err error) {
 	if !r.o.DryRun {
 		r.stage = &stage{staging: r.staging}
 	}
-	if r.events, err = newEvents(r.stage, r.o.Standard, r.layout, lim, packageSize); err != nil {
+	if r.events, err = newEvents(r.stage, r.o.Standard, r.layout, lim, packageSize, r.o.policy()); err != nil {
 		return err
 	}
 	r.archives = r.newArchives()

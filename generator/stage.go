@@ -203,17 +203,34 @@ func (s *stage) put(d *document, ref layout.Ref, body bool) error {
 	if s.tx != nil {
 		s.tx.Put(publish.Put{Staged: d.name, Path: ref.Path, Length: d.length, SHA256: hexDigest, Body: body})
 	}
-	s.written += d.length
-	if s.all == nil {
-		s.all = map[string]bool{}
-	}
-	s.all[ref.Path] = true
+	s.note(d, ref)
 	if body {
 		s.bodies++
 	} else {
 		s.heads = append(s.heads, snapshot.Head{Path: ref.Path, Length: d.length, SHA256: hexDigest})
 	}
 	return nil
+}
+
+// putAside plans to publish a document that changes in place, and of which no record
+// speaks.
+func (s *stage) putAside(d *document, ref layout.Ref) error {
+	if err := d.sync(); err != nil {
+		return err
+	}
+	s.tx.Put(publish.Put{Staged: d.name, Path: ref.Path, Length: d.length, SHA256: hex.EncodeToString(d.digest[:])})
+	s.note(d, ref)
+	s.bodies++
+	return nil
+}
+
+// note counts what is put.
+func (s *stage) note(d *document, ref layout.Ref) {
+	s.written += d.length
+	if s.all == nil {
+		s.all = map[string]bool{}
+	}
+	s.all[ref.Path] = true
 }
 
 // putDocument plans to publish a document that is small enough to be in memory.

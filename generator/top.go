@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -121,11 +122,30 @@ func (r *run) endSet(folder string) error {
 		return fmt.Errorf("reading the set in %s, which is published no more: %w", folder, plain(err))
 	}
 	files, err := s.Files()
+	if err == nil {
+		err = r.endVersions(s)
+	}
 	if err != nil {
 		return fmt.Errorf("reading the set in %s, which is published no more: %w", folder, plain(err))
 	}
 	r.warn("the set in %s is published no more: its %d documents and packages are removed", folder, len(files))
 	r.leave(folder, s.Last, files)
+	return nil
+}
+
+// endVersions notes which resources of a set that is published no more have versions.
+func (r *run) endVersions(s *snapshot.Snapshot) error {
+	if s.Record == nil || !s.Record.Versions {
+		return nil
+	}
+	for e, err := range s.Resources(context.Background()) {
+		if err != nil {
+			return err
+		}
+		if timeMap := r.timeMapOf(e); timeMap != "" {
+			r.versions.ended[timeMap] = true
+		}
+	}
 	return nil
 }
 
@@ -166,7 +186,7 @@ func (r *run) leaveAll(old layout.Layout, record *snapshot.Record) error {
 		if err != nil {
 			return err
 		}
-		files, err := s.Files()
+		files, err := r.filesOf(context.Background(), s, &elsewhere{FS: r.out, fetch: fetchNothing})
 		r.leave(old.Folder, s.Last, files)
 		return err
 	}
@@ -184,7 +204,7 @@ func (r *run) leaveAll(old layout.Layout, record *snapshot.Record) error {
 		if err != nil {
 			return err
 		}
-		files, err := set.Files()
+		files, err := r.filesOf(context.Background(), set, &elsewhere{FS: r.out, fetch: fetchNothing})
 		if err != nil {
 			return err
 		}
@@ -253,7 +273,7 @@ func (r *run) describeSource(st *stage) error {
 
 // composeTop stages what leads to the sets, and the record that guards theirs.
 func (r *run) composeTop(at time.Time) error {
-	st := &stage{staging: r.staging}
+	st := r.stage
 	if err := r.describeSource(st); err != nil {
 		return err
 	}
@@ -268,7 +288,7 @@ func (r *run) composeTop(at time.Time) error {
 // writeTop stages the record of a publication of the time at, and plans what is swept
 // by now.
 func (r *run) writeTop(st *stage, at, now time.Time) error {
-	record := &snapshot.Record{Format: snapshot.RecordFormat, Release: r.o.Release, Identity: r.layout.Identity, At: at}
+	record := r.newRecord(r.layout, at)
 	for _, set := range r.sets {
 		record.Sets = append(record.Sets, set.layout.Folder)
 	}
@@ -277,7 +297,9 @@ func (r *run) writeTop(st *stage, at, now time.Time) error {
 	if record.Heads, err = r.topHeads(st); err != nil {
 		return err
 	}
-	record.Retired = r.retireTop(st, now)
+	if record.Retired, err = r.retireTop(st, now); err != nil {
+		return err
+	}
 	b, err := record.Marshal()
 	if err != nil {
 		return err
@@ -320,7 +342,7 @@ func (r *run) topHeads(st *stage) ([]snapshot.Head, error) {
 
 // retireTop returns the bodies above the sets that are kept although nothing names
 // them any more, and plans to remove what is not kept.
-func (r *run) retireTop(st *stage, at time.Time) (kept []snapshot.Retired) {
+func (r *run) retireTop(st *stage, at time.Time) (kept []snapshot.Retired, err error) {
 	named := map[string]bool{}
 	for _, path := range r.top.parts {
 		named[path] = true
@@ -334,6 +356,15 @@ func (r *run) retireTop(st *stage, at time.Time) (kept []snapshot.Retired) {
 		named[path] = true
 	}
 	stays := func(path string) bool { return named[path] }
+	beside, err := r.obsoleteBeside()
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range beside {
+		if !stays(path) {
+			kept = append(kept, snapshot.Retired{Path: path, Since: at})
+		}
+	}
 	if s := r.top.published; s != nil {
 		for _, part := range s.Parts {
 			if !stays(part) {
@@ -349,7 +380,7 @@ func (r *run) retireTop(st *stage, at time.Time) (kept []snapshot.Retired) {
 			r.remove(path)
 		}
 	}
-	return kept
+	return kept, nil
 }
 
 // checkTop makes sure that a first publication does not mix with files that somebody

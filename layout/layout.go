@@ -4,6 +4,7 @@
 package layout
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/url"
 	"path"
@@ -284,6 +285,32 @@ func (l Layout) ManifestOf(zip Ref) Ref {
 	return l.ref(strings.TrimSuffix(zip.Path, ".zip") + ".xml")
 }
 
+// Version returns the file that holds what a resource was, with its SHA-256 digest and
+// an extension such as .html, or none. See Z39.99-2017 §14.6.
+func (l Layout) Version(uri string, digest [32]byte, extension string) Ref {
+	return l.inFolder(fmt.Sprintf("versions/%s/%x%s", resourceName(uri), digest[:16], extension))
+}
+
+// TimeMap returns the list of what a resource was.
+func (l Layout) TimeMap(uri string) Ref {
+	return l.inFolder("versions/" + resourceName(uri) + "/" + timeMapName)
+}
+
+const timeMapName = "timemap.link"
+
+// resourceName is a name for a resource that no other one has, in the form of those
+// of bodies.
+func resourceName(uri string) string {
+	digest := sha256.Sum256([]byte(uri))
+	return fmt.Sprintf("%x", digest[:16])
+}
+
+// Patch returns the description of a change with a SHA-256 digest, and an extension
+// such as .zst. See Z39.99-2017 §14.4.
+func (l Layout) Patch(digest [32]byte, extension string) Ref {
+	return l.inFolder(fmt.Sprintf("patches/%x%s", digest[:16], extension))
+}
+
 // Kinds are the names of the documents that can have archives.
 var Kinds = [...]string{"resourcelist", "changelist", "resourcedump", "changedump"}
 
@@ -310,7 +337,7 @@ func (l Layout) Documents() []string {
 		"capabilitylist.xml", "resourcelist.xml", "resourcelist", "changelist.xml", "changelist",
 		"resourcedump.xml", "resourcedump", "changedump.xml", "changedump",
 		"resourcelist-archive.xml", "changelist-archive.xml", "resourcedump-archive.xml", "changedump-archive.xml",
-		"description", "publication.json",
+		"description", "versions", "patches", "publication.json",
 	}
 }
 
@@ -336,14 +363,43 @@ func (l Layout) IsHead(path string) bool {
 		}
 	}
 	kind, name := l.inSubfolder(path)
-	return kind == "changelist" && isChangeList(name)
+	return kind == "changelist" && isChangeList(name) || kind == "versions" && isTimeMap(name)
 }
 
-// IsBody reports whether a file with this path may be one that is written once:
-// a part of a Resource List, a Change List under an Index, a package or a
-// manifest.
+// IsTimeMap reports whether a file with this path may be a TimeMap.
+func (l Layout) IsTimeMap(path string) bool {
+	kind, name := l.inSubfolder(path)
+	return kind == "versions" && isTimeMap(name)
+}
+
+// IsPatch reports whether a file with this path may be the description of a change.
+func (l Layout) IsPatch(path string) bool {
+	kind, name := l.inSubfolder(path)
+	return kind == "patches" && isDigest(stemOf(name))
+}
+
+func isTimeMap(name string) bool {
+	resource, file, _ := strings.Cut(name, "/")
+	return isDigest(resource) && file == timeMapName
+}
+
+// isVersion reports whether a name in the subfolder of versions is that of one.
+func isVersion(name string) bool {
+	resource, file, _ := strings.Cut(name, "/")
+	return isDigest(resource) && isDigest(stemOf(file))
+}
+
+func stemOf(name string) string { return strings.TrimSuffix(name, path.Ext(name)) }
+
+// IsBody reports whether a file with this path may be one that is written once: a
+// part of a Resource List, a Change List under an Index, a package, a manifest, a
+// version of a resource or a patch. TimeMaps, which change, are retired as these are.
 func (l Layout) IsBody(path string) bool {
 	switch kind, name := l.inSubfolder(path); kind {
+	case "versions":
+		return isVersion(name) || isTimeMap(name)
+	case "patches":
+		return isDigest(stemOf(name))
 	case "description":
 		return isDigest(trimExtension(name, ".xml"))
 	case "resourcelist":
@@ -380,7 +436,7 @@ func IsWrittenOnce(name string) bool {
 // publication that it can lie in.
 func inAnyFolder(name string, is func(Layout) bool) bool {
 	folder := path.Dir(name)
-	for range 2 {
+	for range 3 {
 		clean, err := checkFolder(folder)
 		if err == nil && clean == folder && is(Layout{Identity: Identity{Folder: folder}}) {
 			return true

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 )
 
 // listing is the content of one directory, packed, since there are directories
@@ -59,7 +60,12 @@ func (w *walker) list(d Dir, p *place, info fs.FileInfo) (*listing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing %s: %w", p, cause(err))
 	}
-	slices.SortFunc(l.entries, func(a, b entry) int { return bytes.Compare(l.keyBytes(&a), l.keyBytes(&b)) })
+	slices.SortFunc(l.entries, func(a, b entry) int {
+		if order := bytes.Compare(l.keyBytes(&a), l.keyBytes(&b)); order != 0 {
+			return order
+		}
+		return strings.Compare(l.name(&a), l.name(&b))
+	})
 	return l, nil
 }
 

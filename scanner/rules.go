@@ -27,6 +27,7 @@ const (
 	Excluded       Reason = "excluded"
 	NotIncluded    Reason = "not included"
 	Vanished       Reason = "vanished"
+	Beside         Reason = "stored form of a file beside it"
 )
 
 // Rules say which files belong to the source. The zero value takes all but what

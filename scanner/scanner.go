@@ -49,6 +49,10 @@ type Options struct {
 	// order; nil stands for the names themselves, with a slash behind those of
 	// directories.
 	Key func(dst []byte, name string, dir bool) []byte
+	// Variant reports whether a file is another form of the one that has the same
+	// key, such as a compressed copy. It is left out if that one is there. It is a
+	// longer name than that one's. Nil stands for no file.
+	Variant func(name string) bool
 	// Rules say what belongs to the source.
 	Rules Rules
 	// SkipSymlinks leaves out all symbolic links. Otherwise they are followed
@@ -202,6 +206,10 @@ func (w *walker) entry(o *opened, s *siblings, i int) error {
 		return w.subdirectory(o, e, s.take(i))
 	}
 	if i > 0 && list.sameKey(e, &list.entries[i-1]) {
+		if name := list.name(e); w.o.Variant != nil && w.o.Variant(name) {
+			w.o.LeftOut(p.path+name, Beside)
+			return nil
+		}
 		return fmt.Errorf("%s and %s would have the same URI %s%s",
 			quote(p.path+list.name(&list.entries[i-1])), quote(p.path+list.name(e)), p.uri, list.key(e))
 	}

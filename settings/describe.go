@@ -12,6 +12,14 @@ type Field struct {
 	Fields []Field
 }
 
+// Header is how the table begins in a file.
+func (f *Field) Header() string {
+	if f.Type == "table" {
+		return "[" + f.Name + "]"
+	}
+	return "[[" + f.Name + "]]"
+}
+
 // Fields describes the settings that have no flag.
 func Fields() []Field { return fieldsOf(reflect.TypeFor[Tables]()) }
 
@@ -24,8 +32,8 @@ func fieldsOf(t reflect.Type) []Field {
 			continue
 		}
 		field := Field{Name: name, Doc: f.Tag.Get("doc"), Type: typeName(f.Type)}
-		if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct {
-			field.Fields = fieldsOf(f.Type.Elem())
+		if t := f.Type; (t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer) && t.Elem().Kind() == reflect.Struct {
+			field.Fields = fieldsOf(t.Elem())
 		}
 		fields = append(fields, field)
 	}
@@ -37,6 +45,8 @@ func typeName(t reflect.Type) string {
 		t = t.Elem()
 	}
 	switch t.Kind() {
+	case reflect.Struct:
+		return "table"
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Struct {
 			return "tables"

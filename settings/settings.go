@@ -56,6 +56,8 @@ type Tables struct {
 	DescribedBy string     `toml:"described_by" doc:"URI, or path of a file of the source, of what describes the Source and its set of resources"`
 	Links       []Link     `toml:"link" doc:"A rule for links from resources to others (Z39.99-2017 §14). There can be any number of them."`
 	Sets        []Set      `toml:"set" doc:"A set of resources, with a Capability List, lists and dumps of its own. There can be any number of them, and a file can be in several; a file that is in none is not published. What is said in the settings for all holds for each set that does not say it itself."`
+	Versions    *Versions  `toml:"versions" doc:"With this table, even an empty one, what a resource was stays at a URI of its own when it changes, and lists link to it (Z39.99-2017 §14.6). It needs a Resource Dump, from which the former bytes come."`
+	Patches     *Patches   `toml:"patches" doc:"With this table, even an empty one, changes are published with a description from which the new bytes can be made out of the former ones, where that is shorter than a third (Z39.99-2017 §14.4). It needs a Resource Dump, from which the former bytes come."`
 	Resources   []Resource `toml:"resource" doc:"A rule about what is said of resources. There can be any number of them."`
 
 	DescribedByLine int `toml:"-"`
@@ -203,7 +205,7 @@ func wrongType(err *toml.DecodeError, keys []Key) string {
 	}
 	kinds := map[string]string{
 		"string": "a string, in quotes", "true or false": "true or false, without quotes", "number": "a whole number, without quotes",
-		"list of strings": `a list of strings, such as ["a", "b"]`, "tables": "written as [[" + path[0] + "]]",
+		"list of strings": `a list of strings, such as ["a", "b"]`, "tables": "written as [[" + path[0] + "]]", "table": "written as [" + path[0] + "]",
 	}
 	kind := ""
 	for _, k := range keys {

@@ -10,6 +10,8 @@ import (
 type Resource struct {
 	Match      []string `toml:"match" doc:"globs, as those of include; the rule is for resources that match one of them, and the first rule that matches counts"`
 	ChangeFreq string   `toml:"changefreq" doc:"how often they change, as a hint: always, hourly, daily, weekly, monthly, yearly or never"`
+	Encoding   string   `toml:"encoding" doc:"content coding in which they are stored and served, such as gzip; their media type is then that of the name without its last extension"`
+	Strip      string   `toml:"strip" doc:"ending of the name, such as .gz, without which the host serves them: x.html.gz is published as x.html, unless that file is there, too. It needs encoding, and patterns without a slash"`
 
 	Line int `toml:"-"`
 }
@@ -33,6 +35,22 @@ type Set struct {
 	KeepChanges    string   `toml:"keep_changes" doc:"as for all"`
 	Archive        *bool    `toml:"archive" doc:"as for all"`
 	ArchiveKeep    string   `toml:"archive_keep" doc:"as for all"`
+
+	Line int `toml:"-"`
+}
+
+// Versions is the table about what resources were. See Z39.99-2017 §14.6.
+type Versions struct {
+	Match    []string `toml:"match" doc:"globs: keep versions of files that match one of them; by default of all"`
+	Keep     string   `toml:"keep" doc:"which versions to keep when another one is added: all (the default), or as archive_keep has it"`
+	TimeGate string   `toml:"timegate" doc:"template of the URI of a TimeGate that finds the version of a time, if there is a server for that"`
+
+	Line int `toml:"-"`
+}
+
+// Patches is the table about descriptions of changes. See Z39.99-2017 §14.4.
+type Patches struct {
+	Match []string `toml:"match" doc:"globs: describe changes of files that match one of them; by default of all"`
 
 	Line int `toml:"-"`
 }
@@ -61,9 +79,25 @@ func (f *File) check(b []byte) error {
 		switch {
 		case len(r.Match) == 0:
 			return &Error{f.Name, r.Line, 1, "the resource rule: it has no match"}
-		case !slices.Contains(frequencies, r.ChangeFreq):
+		case r.ChangeFreq == "" && r.Encoding == "":
+			return &Error{f.Name, r.Line, 1, "the resource rule: it has neither changefreq nor encoding"}
+		case r.Strip != "" && r.Encoding == "":
+			return &Error{f.Name, r.Line, 1, "the resource rule: strip needs encoding"}
+		case r.Encoding != "" && !isToken(r.Encoding):
+			return &Error{f.Name, r.Line, 1, fmt.Sprintf("the resource rule: encoding is %q, which is not a content coding such as gzip", r.Encoding)}
+		case r.Strip != "" && (!strings.HasPrefix(r.Strip, ".") || strings.Contains(r.Strip, "/") || len(r.Strip) < 2):
+			return &Error{f.Name, r.Line, 1, fmt.Sprintf("the resource rule: strip is %q, which is not an ending such as .gz", r.Strip)}
+		case r.Strip != "" && slices.ContainsFunc(r.Match, func(p string) bool { return strings.Contains(strings.TrimSuffix(p, "/"), "/") }):
+			return &Error{f.Name, r.Line, 1, "the resource rule: strip needs patterns without a slash, which are about names alone"}
+		case r.ChangeFreq != "" && !slices.Contains(frequencies, r.ChangeFreq):
 			return &Error{f.Name, r.Line, 1, fmt.Sprintf("the resource rule: changefreq is %q, none of %s", r.ChangeFreq, strings.Join(frequencies, ", "))}
 		}
+	}
+	if f.Versions != nil {
+		f.Versions.Line = lines["versions"]
+	}
+	if f.Patches != nil {
+		f.Patches.Line = lines["patches"]
 	}
 	for i := range f.Sets {
 		s := &f.Sets[i]
@@ -80,6 +114,11 @@ func (f *File) check(b []byte) error {
 		}
 	}
 	return nil
+}
+
+// isToken reports whether a text can be the name of a content coding.
+func isToken(s string) bool {
+	return s != "" && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }
 
 func (l *Link) check() error {

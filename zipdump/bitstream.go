@@ -226,6 +226,25 @@ func (b *Bitstream) Method() int { return b.method }
 // Compressed returns how many bytes WriteTo writes, once Finish has returned.
 func (b *Bitstream) Compressed() int64 { return b.packed.size }
 
+// WriteContent writes the content as it was before it was compressed, and may be
+// called any number of times once Finish has returned.
+func (b *Bitstream) WriteContent(w io.Writer) error {
+	if b.state != finished {
+		return errNotFinished
+	}
+	if b.method == Store {
+		_, err := b.packed.WriteTo(w)
+		return err
+	}
+	r := newInflater(b.packed.reader())
+	defer inflaters.Put(r)
+	n, err := io.Copy(w, r)
+	if err == nil && n != b.length {
+		err = io.ErrUnexpectedEOF
+	}
+	return errors.Join(err, r.Close())
+}
+
 // WriteTo writes the compressed content, and may be called any number of times
 // once Finish has returned.
 func (b *Bitstream) WriteTo(w io.Writer) (int64, error) {

@@ -1,6 +1,7 @@
 package zipdump
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -157,6 +158,18 @@ func (h *held) WriteTo(w io.Writer) (int64, error) {
 		}
 	}
 	return total, nil
+}
+
+// reader returns a reader of everything. It is for after settle.
+func (h *held) reader() io.Reader {
+	if h.spill != nil {
+		return io.NewSectionReader(h.spill, 0, h.size)
+	}
+	readers := make([]io.Reader, len(h.parts))
+	for i, b := range h.parts {
+		readers[i] = bytes.NewReader(b.data)
+	}
+	return io.MultiReader(readers...)
 }
 
 func (h *held) writeSpill(w io.Writer) (int64, error) {

@@ -114,9 +114,9 @@ func settingsTemplate() string {
 			fmt.Fprintf(&b, "#%s = \"\"\n", f.Name)
 			continue
 		}
-		fmt.Fprintf(&b, "#[[%s]]\n", f.Name)
+		fmt.Fprintf(&b, "#%s\n", f.Header())
 		for _, field := range f.Fields {
-			fmt.Fprintf(&b, "#%s = %s\n", field.Name, map[string]string{"list of strings": "[]", "number": "0", "string": `""`}[field.Type])
+			fmt.Fprintf(&b, "#%s = %s\n", field.Name, map[string]string{"list of strings": "[]", "number": "0", "true or false": "false", "string": `""`}[field.Type])
 		}
 	}
 	return b.String()

@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/relation"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/settings"
 )
@@ -141,4 +142,53 @@ func timeOf(name, text string, now func() time.Time) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("%s is %q, which is neither a date such as 2026-01-31, nor a time, nor an age such as 30d", name, text)
 	}
 	return age.Before(now()), nil
+}
+
+// setBeside takes what the file of settings says of versions and patches, which both
+// need the former bytes of resources.
+func (l *loaded) setBeside(o *generator.Options) (err error) {
+	if v := l.file.Versions; v != nil {
+		o.Versions = &generator.Versions{}
+		if err := l.needDump(o, "versions", v.Line); err != nil {
+			return err
+		}
+		if o.Versions.Match, err = globs("match", v.Match); err != nil {
+			return fmt.Errorf("%s: versions: %w", l.at(v.Line), err)
+		}
+		if v.Keep != "" && v.Keep != "all" {
+			keep, err := generator.ParseArchiveKeep(v.Keep)
+			if err != nil {
+				return fmt.Errorf("%s: versions: keep: %w, nor all", l.at(v.Line), err)
+			}
+			o.Versions.Keep = &keep
+		}
+		if v.TimeGate != "" {
+			rule := relation.Rule{Name: l.at(v.Line) + ": versions: timegate", Match: []string{"**"}, Rel: "timegate", Href: v.TimeGate}
+			if o.Versions.TimeGate, err = relation.New([]relation.Rule{rule}); err != nil {
+				return err
+			}
+		}
+	}
+	if p := l.file.Patches; p != nil {
+		o.Patches = &generator.Patches{}
+		if err := l.needDump(o, "patches", p.Line); err != nil {
+			return err
+		}
+		if o.Patches.Match, err = globs("match", p.Match); err != nil {
+			return fmt.Errorf("%s: patches: %w", l.at(p.Line), err)
+		}
+	}
+	return nil
+}
+
+// needDump makes sure that there is a Resource Dump.
+func (l *loaded) needDump(o *generator.Options, what string, line int) error {
+	has := o.Dumps.Resource && len(o.Sets) == 0
+	for i := range o.Sets {
+		has = has || o.Sets[i].Dumps.Resource
+	}
+	if has {
+		return nil
+	}
+	return fmt.Errorf("%s: %s needs a Resource Dump, since the former bytes of what has changed come from that: set dumps to resource, or resource,change", l.at(line), what)
 }

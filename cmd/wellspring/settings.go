@@ -377,7 +377,12 @@ func (l *loaded) rules() (sets, links, resources []settingJSON) {
 		links = append(links, settingJSON{"link", text, l.at(r.Line)})
 	}
 	for _, r := range l.file.Resources {
-		text := fmt.Sprintf("%s: changefreq %s", strings.Join(r.Match, ", "), r.ChangeFreq)
+		text := strings.Join(r.Match, ", ") + ":"
+		for _, said := range [...]struct{ name, value string }{{"changefreq", r.ChangeFreq}, {"encoding", r.Encoding}, {"strip", r.Strip}} {
+			if said.value != "" {
+				text += " " + said.name + " " + said.value
+			}
+		}
 		resources = append(resources, settingJSON{"resource", text, l.at(r.Line)})
 	}
 	return sets, links, resources

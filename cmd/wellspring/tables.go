@@ -31,9 +31,12 @@ func (l *loaded) setTables(o *generator.Options, f *sourceFlags) (err error) {
 	if err := l.setSets(o, f); err != nil {
 		return err
 	}
+	if err := l.setBeside(o); err != nil {
+		return err
+	}
 	for i := range l.file.Resources {
 		r := &l.file.Resources[i]
-		rule := generator.FreqRule{Name: l.at(r.Line), Value: r.ChangeFreq}
+		rule := &generator.ResourceRule{Name: l.at(r.Line), ChangeFreq: r.ChangeFreq, Encoding: r.Encoding, Strip: r.Strip}
 		for _, pattern := range r.Match {
 			g, err := scanner.NewGlob(pattern)
 			if err != nil {
@@ -41,7 +44,7 @@ func (l *loaded) setTables(o *generator.Options, f *sourceFlags) (err error) {
 			}
 			rule.Match = append(rule.Match, g)
 		}
-		o.ChangeFreq = append(o.ChangeFreq, rule)
+		o.Resources = append(o.Resources, rule)
 	}
 	return nil
 }

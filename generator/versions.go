@@ -1,0 +1,356 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/memento"
+	"github.com/wellspring-sync/wellspring/relation"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+	"github.com/wellspring-sync/wellspring/scanner"
+	"github.com/wellspring-sync/wellspring/snapshot"
+)
+
+// Versions says that what resources were is kept beside their lists, for those whose
+// bytes have changed. See Z39.99-2017 §14.6.
+type Versions struct {
+	// Match are globs over paths; if there are none, all resources have versions.
+	Match []scanner.Glob
+	// Keep says which of them are kept when another one is added; nil keeps all. The
+	// current one always is.
+	Keep *ArchiveKeep
+	// TimeGate links resources that have versions to a TimeGate; it may be nil.
+	TimeGate *relation.Rules
+}
+
+// Relations of Z39.99-2017 §14.6.
+const (
+	relMemento = "memento"
+	relTimeMap = "timemap"
+)
+
+// versions keeps what resources were, in one run.
+type versions struct {
+	*run
+	stage *stage // that of what is above the sets; nil in a dry run
+	// timeMaps are staged, and put into place once all versions are.
+	timeMaps []stagedTimeMap
+	// dropped are files that nothing names any more.
+	dropped []string
+	// ended are the TimeMaps of sets that are published no more. What is not in
+	// another set goes with them.
+	ended map[string]bool
+
+	lacking      int // resources whose former bytes are nowhere
+	firstLacking string
+}
+
+type stagedTimeMap struct {
+	*document
+	ref layout.Ref
+}
+
+// keep adds to a finding the links to its versions, after it has made those that
+// are new.
+func (v *versions) keep(f *finding) error {
+	before := f.wasAnywhere()
+	if before == nil {
+		return nil
+	}
+	timeMap := v.timeMapOf(before)
+	delete(v.ended, timeMap)
+	o := v.o.Versions
+	if o == nil || f.Type == resourcesync.Deleted || len(o.Match) > 0 && !matchesAny(o.Match, f.Path) {
+		return v.drop(timeMap)
+	}
+	if f.Type == "" || v.stage == nil { // a dry run cannot know the links of what has changed
+		return v.carry(f, before, timeMap)
+	}
+	return v.add(f, before, timeMap)
+}
+
+// wasAnywhere returns what a set published of the resource, or nil.
+func (f *finding) wasAnywhere() *snapshot.Previous {
+	for i := range f.in {
+		if f.in[i].wasIn {
+			return &f.in[i].before
+		}
+	}
+	return nil
+}
+
+// timeMapOf returns the path of the TimeMap that is published of a resource, or
+// nothing.
+func (r *run) timeMapOf(before *snapshot.Previous) string {
+	for i := range before.Links {
+		if l := &before.Links[i]; l.Rel == relTimeMap {
+			if name, ok := r.layout.PathOf(l.Href); ok && r.layout.IsTimeMap(name) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// carry leaves the links of a resource as they are.
+func (v *versions) carry(f *finding, before *snapshot.Previous, timeMap string) error {
+	if timeMap == "" {
+		return nil
+	}
+	own := v.layout.TimeMap(f.URI)
+	for _, l := range before.Links {
+		if l.Rel == relTimeMap && l.Href == own.URI || l.Rel == relMemento && strings.HasPrefix(l.Href, strings.TrimSuffix(own.URI, path.Base(own.Path))) {
+			f.entry.Links = append(f.entry.Links, l)
+		}
+	}
+	return v.linkTimeGate(f)
+}
+
+// linkTimeGate adds the link to the TimeGate of a resource.
+func (v *versions) linkTimeGate(f *finding) error {
+	if v.o.Versions.TimeGate == nil {
+		return nil
+	}
+	planned, err := v.o.Versions.TimeGate.Plan(f.resource())
+	if err != nil {
+		return fmt.Errorf("versions: %w", err)
+	}
+	for _, p := range planned {
+		f.entry.Links = append(f.entry.Links, p.Link)
+	}
+	return nil
+}
+
+// add keeps what an updated resource was, unless that is there already, and what it
+// is, and stages its TimeMap.
+func (v *versions) add(f *finding, before *snapshot.Previous, timeMap string) error {
+	m := &memento.TimeMap{}
+	if timeMap != "" {
+		var err error
+		if m, err = v.readTimeMap(timeMap); err != nil {
+			v.warn("%s cannot be read, and begins anew: %v", timeMap, bare(err))
+			m = &memento.TimeMap{}
+		}
+	}
+	if len(m.Versions) == 0 {
+		kept, err := v.keepFormer(f, before, m)
+		if err != nil || !kept {
+			return err
+		}
+	}
+	ref, err := v.put(f, m, f.content.WriteContent)
+	if err != nil {
+		return err
+	}
+	m.Versions = append(m.Versions, memento.Version{URI: ref.URI, At: f.entry.LastModified, Type: f.entry.Metadata.Type})
+	m.Sort()
+	if err := v.thin(m, ref.URI); err != nil {
+		return err
+	}
+	md := &f.entry.Metadata
+	own := v.layout.TimeMap(f.URI)
+	f.entry.Links = append(f.entry.Links,
+		resourcesync.Link{
+			Rel: relMemento, Href: ref.URI, Modified: f.entry.LastModified, Hash: md.Hash, Length: md.Length, HasLength: md.HasLength, Type: md.Type,
+		},
+		resourcesync.Link{Rel: relTimeMap, Href: own.URI, Type: memento.MediaType})
+	if err := v.linkTimeGate(f); err != nil {
+		return err
+	}
+	m.Original, m.Self, m.TimeGate = f.URI, own.URI, ""
+	for _, l := range f.entry.Links {
+		if l.Rel == relTimeGate {
+			m.TimeGate = l.Href
+		}
+	}
+	doc, err := v.stage.complete(m.Marshal())
+	v.timeMaps = append(v.timeMaps, stagedTimeMap{doc, own})
+	return err
+}
+
+const relTimeGate = "timegate"
+
+func (v *versions) readTimeMap(name string) (*memento.TimeMap, error) {
+	b, err := snapshot.ReadFile(v.out, name)
+	if err != nil {
+		return nil, err
+	}
+	return memento.Parse(b)
+}
+
+// keepFormer takes the first version of a resource out of the last Resource Dump. It
+// reports whether that has it.
+func (v *versions) keepFormer(f *finding, before *snapshot.Previous, m *memento.TimeMap) (bool, error) {
+	if f.content == nil {
+		return v.lack(f), nil
+	}
+	former, err := f.former()
+	if err != nil {
+		return false, err
+	}
+	if former == nil {
+		return v.lack(f), nil
+	}
+	defer former.Close()
+	ref, err := v.put(f, m, func(w io.Writer) error {
+		_, err := io.Copy(w, former)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("taking the former version of %q out of the Resource Dump: %w", f.Path, err)
+	}
+	at := before.LastModified
+	if at.IsZero() {
+		at = v.last()
+	}
+	m.Versions = append(m.Versions, memento.Version{URI: ref.URI, At: at, Type: before.Metadata.Type})
+	return true, nil
+}
+
+// lack counts a resource whose former bytes are nowhere.
+func (v *versions) lack(f *finding) bool {
+	if v.lacking++; v.lacking == 1 {
+		v.firstLacking = f.Path
+	}
+	return false
+}
+
+// put stages a version, unless the TimeMap has it already, and returns its name.
+func (v *versions) put(f *finding, m *memento.TimeMap, write func(io.Writer) error) (layout.Ref, error) {
+	doc, err := v.stage.create()
+	if err != nil {
+		return layout.Ref{}, err
+	}
+	if err := errors.Join(write(doc), doc.close()); err != nil {
+		return layout.Ref{}, err
+	}
+	if err := doc.sync(); err != nil {
+		return layout.Ref{}, err
+	}
+	ref := v.layout.Version(f.URI, doc.digest, extensionOf(f.Path))
+	for _, known := range m.Versions {
+		if known.URI == ref.URI {
+			return ref, doc.discard()
+		}
+	}
+	return ref, v.stage.put(doc, ref, true)
+}
+
+// longestExtension is that of formats that hosts know by it.
+const longestExtension = 10
+
+// extensionOf returns the extension of a file with its dot, if that is a plain one.
+func extensionOf(name string) string {
+	e := path.Ext(name)
+	if len(e) < 2 || len(e) > longestExtension || strings.Trim(strings.ToLower(e[1:]), "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		return ""
+	}
+	return e
+}
+
+// thin drops versions that are not to be kept, but not the current one.
+func (v *versions) thin(m *memento.TimeMap, current string) error {
+	if v.o.Versions.Keep == nil {
+		return nil
+	}
+	list := make([]snapshot.Archived, len(m.Versions))
+	for i, x := range m.Versions {
+		list[i] = snapshot.Archived{Ref: layout.Ref{URI: x.URI}, At: x.At}
+	}
+	kept, _ := v.o.Versions.Keep.thin(list)
+	stays := map[string]bool{current: true}
+	for _, k := range kept {
+		stays[k.URI] = true
+	}
+	var left []memento.Version
+	for _, x := range m.Versions {
+		if stays[x.URI] {
+			left = append(left, x)
+		} else if name, ok := v.layout.PathOf(x.URI); ok && v.layout.IsBody(name) {
+			v.dropped = append(v.dropped, name)
+		}
+	}
+	m.Versions = left
+	return nil
+}
+
+// drop plans to drop a TimeMap with all versions in it.
+func (v *versions) drop(timeMap string) error {
+	if timeMap == "" || v.stage == nil {
+		return nil
+	}
+	names, err := v.named(timeMap)
+	v.dropped = append(v.dropped, names...)
+	return err
+}
+
+// named returns the paths of a TimeMap and of the versions in it. One that cannot be
+// read names none.
+func (v *versions) named(timeMap string) ([]string, error) {
+	m, err := v.readTimeMap(timeMap)
+	if err != nil {
+		v.warn("%s cannot be read, so that its versions are left where they are: %v", timeMap, bare(err))
+		return nil, nil
+	}
+	names := []string{timeMap}
+	for _, x := range m.Versions {
+		if name, ok := v.layout.PathOf(x.URI); ok && v.layout.IsBody(name) && path.Dir(name) == path.Dir(timeMap) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// finish puts the TimeMaps into place, behind the versions and before what names
+// them.
+func (v *versions) finish() error {
+	for timeMap := range v.ended {
+		if err := v.drop(timeMap); err != nil {
+			return err
+		}
+	}
+	switch {
+	case v.lacking == 1:
+		v.warn("no version of %q is kept, since the last Resource Dump does not have it", v.firstLacking)
+	case v.lacking > 1:
+		v.warn("no versions of %q and %d more are kept, since the last Resource Dump does not have them", v.firstLacking, v.lacking-1)
+	}
+	for _, t := range v.timeMaps {
+		if err := v.stage.putAside(t.document, t.ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// former opens what an updated resource was, out of the last Resource Dump of one of
+// its sets. It returns nil if none has it.
+func (f *finding) former() (io.ReadCloser, error) {
+	for i := range f.in {
+		m := &f.in[i]
+		if !m.wasIn || m.before.Package == nil || m.before.Package.Lost != nil || m.set.dump == nil {
+			continue
+		}
+		return m.set.dump.earlier.openBitstream(m.before.Package, m.before.InPackage, m.before.Loc)
+	}
+	return nil, nil
+}
+
+// formerLength is how long that is, in bytes, and zero if it is not known.
+func (f *finding) formerLength() int64 {
+	if before := f.wasAnywhere(); before != nil {
+		return before.Metadata.Length
+	}
+	return 0
+}
+
+// resource returns what templates can say of the finding.
+func (f *finding) resource() *relation.Resource {
+	first, _, _ := strings.Cut(string(f.entry.Metadata.Hash), " ")
+	_, digest, _ := strings.Cut(first, ":")
+	return &relation.Resource{Path: f.Path, URI: f.URI, Hash: digest}
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package patch
+
+func init() { slow = true }
