@@ -37,16 +37,22 @@ type auditor struct {
 	docs map[string]*document
 	all  []*document // in the order in which they were met
 	sets []*set
+	// packs are the packages of dumps, which sets may share.
+	packs map[packageKey]*packageOf
+	// compared are resources that were found to be what a set says of them, if there
+	// are several sets.
+	compared comparedResources
 
 	entries, bytes, bitstreams     atomic.Int64
 	documents, packages, resources atomic.Int64
-	unread                         atomic.Int64
+	unread, linked                 atomic.Int64
 	progressing                    sync.Mutex
 }
 
 func newAuditor(p place, o *Options) *auditor {
-	a := &auditor{o: o, place: p, docs: map[string]*document{}, keepDigests: o.Against != ""}
-	a.findings.most, a.findings.n = o.Limits.Findings, map[*Rule]int{}
+	a := &auditor{o: o, place: p, docs: map[string]*document{}, keepDigests: o.Against != "", packs: map[packageKey]*packageOf{}}
+	a.findings.most = o.Limits.Findings
+	a.findings.reset()
 	a.ledger = newLedger(o.Limits.Memory, o.Limits.Records)
 	if w, ok := p.(*web); ok && len(w.base.RawQuery) > 3 {
 		a.findings.secret = w.base.RawQuery
@@ -77,7 +83,7 @@ func (a *auditor) report() *Report {
 	r := &Report{
 		Place: redacted(a.place.name()), Documents: int(a.documents.Load()), Entries: int(a.entries.Load()),
 		Packages: int(a.packages.Load()), Bitstreams: int(a.bitstreams.Load()),
-		Resources: int(a.resources.Load()), Unread: int(a.unread.Load()), Bytes: a.bytes.Load(),
+		Resources: int(a.resources.Load()), Unread: int(a.unread.Load()), Linked: int(a.linked.Load()), Bytes: a.bytes.Load(),
 	}
 	a.findings.into(r)
 	return r
@@ -111,6 +117,10 @@ func (a *auditor) run(ctx context.Context) error {
 	for _, s := range a.sets {
 		s.checkDumps()
 	}
+	a.checkStrays()
+	if err := a.checkOtherSources(ctx); err != nil {
+		return err
+	}
 	if a.o.Against != "" {
 		if err := a.readOlder(ctx); err != nil {
 			return err
@@ -119,7 +129,10 @@ func (a *auditor) run(ctx context.Context) error {
 	if err := a.judgeAll(ctx); err != nil {
 		return err
 	}
-	return a.checkContent(ctx)
+	if err := a.checkContent(ctx); err != nil {
+		return err
+	}
+	return a.checkLinked(ctx)
 }
 
 // top returns the document at the top of all those that lead to one: usually the
@@ -133,8 +146,8 @@ func (a *auditor) top(ctx context.Context, uri string) (*document, error) {
 		if err != nil || a.alone || !d.read {
 			return d, err
 		}
-		up := d.head.link(resourcesync.RelUp)
-		if d.capability == resourcesync.Description || up == nil || !resourcesync.IsURI(up.Href) || a.known(up.Href) != nil {
+		up := d.upward(ctx)
+		if up == nil || !resourcesync.IsURI(up.Href) || a.known(up.Href) != nil {
 			return d, nil
 		}
 		if err := a.leads(ctx, up.Href); err != nil {
@@ -148,6 +161,18 @@ func (a *auditor) top(ctx context.Context, uri string) (*document, error) {
 	}
 	d, err := a.first(ctx, uri)
 	return d, err
+}
+
+// upward returns the link to the document above, or nil. Above a Source Description
+// there may be an Index.
+func (d *document) upward(ctx context.Context) *link {
+	if d.capability != resourcesync.Description {
+		return d.head.link(resourcesync.RelUp)
+	}
+	if l := d.head.link(resourcesync.RelIndex); l != nil && !d.head.index && d.isListedBy(ctx, l.Href, resourcesync.Description) {
+		return l
+	}
+	return nil
 }
 
 // walkLost goes down from documents that lead to the top, and to which nothing leads
@@ -182,7 +207,7 @@ func (a *auditor) leads(ctx context.Context, uri string) error {
 // there.
 func (a *auditor) reset() {
 	a.docs, a.all = map[string]*document{}, nil
-	a.findings.all, a.findings.n = nil, map[*Rule]int{}
+	a.findings.reset()
 	a.entries.Store(0)
 	a.bytes.Store(0)
 	a.documents.Store(0)

@@ -23,6 +23,9 @@ type resource struct {
 	// was is what the Resource List says, where a change that may be a part of it
 	// says something else. It may be nil.
 	was *resourcesync.Metadata
+	// link leads to it, if it is not listed itself.
+	link *linkOf
+	bare bool // only whether it is there is asked
 }
 
 // actual is what a resource turned out to be.
@@ -38,6 +41,8 @@ type actual struct {
 // resourceReader reads resources, for one goroutine.
 type resourceReader interface {
 	read(ctx context.Context, r *resource) (actual, error)
+	// text returns the first bytes of what a link leads to.
+	text(ctx context.Context, uri string, most int64) ([]byte, error)
 	close()
 }
 
@@ -75,8 +80,7 @@ type contentCheck struct {
 	later map[string]*laterState
 	// followed is true if an open Change List says what changes.
 	followed bool
-	every    int // which resources are read whole, where that is a choice
-	n        int
+	sample   sample
 
 	mu     sync.Mutex
 	found  int // resources that were there
@@ -128,13 +132,6 @@ func (c *contentCheck) changesSince(ctx context.Context) error {
 	return nil
 }
 
-// How many resources go from one goroutine to another together, and at most about
-// how many bytes, so that all of them have work.
-const (
-	atOnce      = 64
-	bytesAtOnce = 1 << 20
-)
-
 // run reads the resources in the order in which they are listed, several at a time.
 func (c *contentCheck) run(ctx context.Context) error {
 	total := len(c.later)
@@ -143,59 +140,20 @@ func (c *contentCheck) run(ctx context.Context) error {
 			total += d.entries
 		}
 	}
-	if c.a.o.Sample > 0 {
-		c.every = max(total/c.a.o.Sample, 1)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	work := make(chan []resource, 4)
-	var all sync.WaitGroup
-	for range c.a.place.readersAtOnce(c.a.o.Jobs) {
-		all.Go(func() {
-			reader := c.a.place.reader()
-			defer reader.close()
-			for batch := range work {
-				for i := range batch {
-					if ctx.Err() == nil {
-						if err := c.check(ctx, reader, &batch[i]); err != nil {
-							cancel(err)
-						}
-					}
-				}
-			}
-		})
-	}
-	err := c.list(ctx, work)
-	close(work)
-	all.Wait()
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
+	c.sample = c.a.newSample(total)
+	if err := c.a.eachResource(ctx, c.list, c.check); err != nil {
+		return err
 	}
 	c.report()
-	return err
+	return nil
 }
 
 // list passes on the resources of a Resource List, as they should be by now, and
 // those that only changes tell of.
-func (c *contentCheck) list(ctx context.Context, work chan<- []resource) error {
-	var batch []resource
-	var bytes int64
-	send := func() {
-		if len(batch) > 0 {
-			work <- batch
-			batch, bytes = nil, 0
-		}
-	}
+func (c *contentCheck) list(ctx context.Context, pass func(resource)) error {
 	add := func(r resource) {
-		c.n++
-		r.full = c.a.o.All || c.every > 0 && c.n%c.every == 0 && c.n/c.every <= c.a.o.Sample
-		if !r.md.HasLength {
-			bytes += bytesAtOnce
-		}
-		bytes += min(r.md.Length, bytesAtOnce)
-		if batch = append(batch, r); len(batch) == atOnce || bytes >= bytesAtOnce {
-			send()
-		}
+		r.full = c.sample.next()
+		pass(r)
 	}
 	if c.snap != nil {
 		for _, d := range c.snap.lists {
@@ -221,13 +179,19 @@ func (c *contentCheck) list(ctx context.Context, work chan<- []resource) error {
 			add(now.resource)
 		}
 	}
-	send()
 	return nil
 }
 
 // check reads one resource and compares it.
 func (c *contentCheck) check(ctx context.Context, reader resourceReader, r *resource) error {
 	if r.uri == "" || !resourcesync.IsURI(r.uri) {
+		return nil
+	}
+	shared := len(c.a.sets) > 1
+	if shared && c.a.compared.has(r) {
+		c.mu.Lock()
+		c.found++
+		c.mu.Unlock()
 		return nil
 	}
 	got, err := reader.read(ctx, r)
@@ -246,15 +210,18 @@ func (c *contentCheck) check(ctx context.Context, reader resourceReader, r *reso
 	c.mu.Unlock()
 	c.a.resources.Add(1)
 	c.a.counted(got.read)
-	c.compare(r, &got)
+	if c.compare(r, &got) && shared {
+		c.a.compared.add(r)
+	}
 	if got.answer != nil {
 		r.checkAnswer(c.set, got.answer)
 	}
 	return nil
 }
 
-// compare compares a resource with what is stated of it.
-func (c *contentCheck) compare(r *resource, got *actual) {
+// compare compares a resource with what is stated of it, and returns whether it is
+// just that.
+func (c *contentCheck) compare(r *resource, got *actual) bool {
 	differs := func(stated resourcesync.Metadata) string {
 		if got.length < 0 {
 			stated.HasLength = false
@@ -262,14 +229,14 @@ func (c *contentCheck) compare(r *resource, got *actual) {
 		return mismatch(stated, got.length, got.sums)
 	}
 	what := differs(r.md)
-	if what == "" || r.was != nil && differs(*r.was) == "" {
-		return
-	}
-	if c.mayHaveChanged(got.modified) {
+	switch {
+	case what == "" || r.was != nil && differs(*r.was) == "":
+	case c.mayHaveChanged(got.modified):
 		r.doc.report(resourceChanged, r.at, r.uri, "%s: %s; it was modified since the list was made", clip(r.uri), what)
-		return
+	default:
+		r.doc.report(resourceDigest, r.at, r.uri, "%s: %s", clip(r.uri), what)
 	}
-	r.doc.report(resourceDigest, r.at, r.uri, "%s: %s", clip(r.uri), what)
+	return what == ""
 }
 
 // mayHaveChanged reports whether a resource that was modified at some time may be
@@ -307,11 +274,13 @@ func (c *contentCheck) report() {
 	a := c.a
 	if c.found == 0 && len(c.absent) > 0 && !a.place.isTold() {
 		first := c.absent[0]
+		c.set.elsewhere = true
 		a.unread.Add(int64(len(c.absent) + c.more))
 		elsewhere(c.about, len(c.absent)+c.more, first.uri)
 		c.absent, c.more = nil, 0
 	}
 	if c.nowhere.n > 0 {
+		c.set.elsewhere = true
 		a.unread.Add(int64(c.nowhere.n))
 		elsewhere(c.about, c.nowhere.n, c.first.uri)
 	}

@@ -57,15 +57,14 @@ func (r *diskReader) where(uri string) (*os.Root, string, error) {
 }
 
 func (r *diskReader) read(ctx context.Context, res *resource) (actual, error) {
-	root, end, err := r.where(res.uri)
-	if err != nil {
-		return actual{}, err
-	}
-	f, err := r.find(root, end)
+	f, err := r.openResource(res)
 	if err != nil {
 		return actual{}, err
 	}
 	defer f.Close()
+	if res.bare {
+		return actual{length: f.size(), modified: f.modified()}, nil
+	}
 	if res.md.HasLength && res.md.Length != f.size() && (res.was == nil || res.was.Length != f.size()) {
 		return actual{length: f.size(), modified: f.modified()}, nil // which says enough
 	}
@@ -79,6 +78,58 @@ func (r *diskReader) read(ctx context.Context, res *resource) (actual, error) {
 	r.digester = r.digester.reuse(names)
 	n, err := io.CopyBuffer(r.digester, onlyReader{&contextReader{ctx, f}}, r.buf)
 	return actual{length: n, sums: r.digester.sums(), modified: f.modified(), read: n}, err
+}
+
+// openResource opens the file of a resource. What links lead to may lie in the publication as
+// well as with the resources.
+func (r *diskReader) openResource(res *resource) (contentFile, error) {
+	if res.link != nil {
+		if f, err := r.openInPlace(res.uri); !errors.Is(err, errNotThere) && !errors.Is(err, errElsewhere) {
+			return f, err
+		}
+	}
+	root, end, err := r.where(res.uri)
+	if err != nil {
+		return nil, err
+	}
+	if ext := extensionOf(res.md.Encoding); ext != "" && !strings.HasSuffix(end, ext) {
+		if f, err := r.openPath(root, end+ext); !errors.Is(err, errNotThere) {
+			return f, err
+		}
+	}
+	return r.find(root, end)
+}
+
+// extensionOf returns what servers look for behind the name of a file that they send
+// with a content coding, as it was compressed ahead of time.
+func extensionOf(coding string) string {
+	switch strings.ToLower(coding) {
+	case "gzip", "x-gzip":
+		return ".gz"
+	case "br":
+		return ".br"
+	case "zstd":
+		return ".zst"
+	}
+	return ""
+}
+
+// openInPlace opens a file of the publication itself.
+func (r *diskReader) openInPlace(uri string) (contentFile, error) {
+	end, ok := strings.CutPrefix(uri, r.prefix)
+	if !ok || strings.Contains(uri, "?") {
+		return nil, errElsewhere
+	}
+	return r.openPath(r.root, end)
+}
+
+func (r *diskReader) text(ctx context.Context, uri string, most int64) ([]byte, error) {
+	f, err := r.openResource(&resource{uri: uri, link: &linkOf{}})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readText(&contextReader{ctx, f}, most)
 }
 
 // readMost reads a file as most are stated: with one digest, which is that of it.

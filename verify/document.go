@@ -35,7 +35,13 @@ type document struct {
 	id         uint32            // in the ledger
 	final      string            // where a server has it, if it redirected
 	unrecorded bool              // what it says is not taken into the ledger
-	older      bool              // it is part of an older copy, in which nothing is judged
+	linked     linkedKind        // to what kinds of files its entries link
+	lists      []*document       // Capability Lists from which it was met again
+	// stray is an up link to a Capability List that may not lead to the document,
+	// and copyAbove one to another Source Description that does.
+	stray, copyAbove *link
+	strayHeader      string // the same as stray, of a Link header
+	older            bool   // it is part of an older copy, in which nothing is judged
 	// opener opens it, if it is in a package, and alsoEntry is given its entries.
 	opener    func() (io.ReadCloser, error)
 	alsoEntry func(*entry)
@@ -247,7 +253,12 @@ func (d *document) digest(f *file, algorithms []string) error {
 // again compares a document that was read before with what is stated of it at
 // another place.
 func (d *document) again(f found) error {
+	d.lists = append(d.lists, f.list)
 	if f.child == nil || !d.read {
+		return nil
+	}
+	if f.capability != "" && d.capability != f.capability && !d.other {
+		f.blame(d, capabilityMismatch, string(d.capability), "%s is of the capability %q%s", clip(d.uri), d.capability, expected(f.capability))
 		return nil
 	}
 	if lacks(d.digests, f.child.md.Hash) {
@@ -383,11 +394,32 @@ func (d *document) checkUp(ctx context.Context) {
 		return
 	}
 	for i := range d.head.links {
-		if up := &d.head.links[i]; strings.EqualFold(up.Rel, resourcesync.RelUp) && (above.isAt(up.Href) || d.a.isList(up.Href) && d.capability != resourcesync.CapabilityList || d.isListedBy(ctx, up.Href)) {
+		if up := &d.head.links[i]; strings.EqualFold(up.Rel, resourcesync.RelUp) && d.leadsUp(ctx, above, up) {
+			d.stray = nil
 			return
 		}
 	}
-	d.report(linkUpTarget, l.spot, l.Href, "the up link leads to %s, not to %s", clip(l.Href), above.uri)
+	if d.stray == nil { // which is judged when all sets are known
+		d.report(linkUpTarget, l.spot, l.Href, "the up link leads to %s, not to %s", clip(l.Href), above.uri)
+	}
+}
+
+// leadsUp reports whether a link leads to the document above, or to another one that
+// leads to this one.
+func (d *document) leadsUp(ctx context.Context, above *document, up *link) bool {
+	switch {
+	case above.isAt(up.Href):
+		return true
+	case d.capability != resourcesync.CapabilityList && d.a.isList(up.Href):
+		d.stray = up
+		return false
+	case !d.isListedBy(ctx, up.Href, d.above()):
+		return false
+	}
+	if d.capability == resourcesync.CapabilityList {
+		d.copyAbove = up
+	}
+	return true
 }
 
 // isAt reports whether a URI leads to the document, or to the Index in which it
@@ -396,9 +428,9 @@ func (d *document) isAt(uri string) bool {
 	return sameURI(uri, d.uri) || d.final != "" && sameURI(uri, d.final) || d.found.index != nil && sameURI(uri, d.found.index.uri)
 }
 
-// isListedBy reports whether a URI leads to another document that lists this one:
-// a Source Description may have copies.
-func (d *document) isListedBy(ctx context.Context, uri string) bool {
+// isListedBy reports whether a URI leads to another document of some capability that
+// lists this one: a Source Description may have copies.
+func (d *document) isListedBy(ctx context.Context, uri string, by resourcesync.Capability) bool {
 	if !resourcesync.IsURI(uri) {
 		return false
 	}
@@ -409,7 +441,7 @@ func (d *document) isListedBy(ctx context.Context, uri string) bool {
 	defer f.Close()
 	decoder := resourcesync.NewDecoder(f, resourcesync.Limits{})
 	above, err := decoder.Document()
-	if err != nil || above.Metadata.Capability != d.above() {
+	if err != nil || above.Metadata.Capability != by {
 		return false
 	}
 	for e, err := decoder.Next(); err == nil; e, err = decoder.Next() {

@@ -44,6 +44,7 @@ func (d *document) checkEntry(e *entry) {
 	}
 	if d.form.manifest {
 		d.checkPath(e)
+		d.checkLinkPaths(e)
 	}
 }
 
@@ -235,46 +236,12 @@ func (d *document) checkPath(e *entry) {
 	}
 }
 
-// checkRelations looks at links from resources to others. See Z39.99-2017 §14.
-func (d *document) checkRelations(e *entry) {
-	var mementos, originals int
+// checkLinkPaths looks at the paths of what the package has besides resources, such
+// as patches.
+func (d *document) checkLinkPaths(e *entry) {
 	for i := range e.links {
-		l := &e.links[i]
-		switch strings.ToLower(l.Rel) {
-		case relPatch:
-			d.checkPatch(e, i)
-		case "timegate":
-			if l.has&^(attrRel|attrHref) != 0 {
-				d.report(linkTimegate, e.atLink(i), l.Href, "the link to a TimeGate has other attributes than rel and href")
-			}
-		case "alternate":
-			if l.has&attrType == 0 {
-				d.report(linkAlternate, e.atLink(i), l.Href, "the alternate representation has no type")
-			}
-		case "duplicate":
-			if l.has&e.md.has&(attrHash|attrLength|attrType) != 0 {
-				d.report(linkDuplicate, e.atLink(i), l.Href, "the link says again, or otherwise, what holds for the resource itself")
-			}
-		case "memento":
-			if mementos++; mementos == 2 {
-				d.report(linkMemento, e.atLink(i), l.Href, "there is more than one link with rel=\"memento\"")
-			}
-		case "via":
-			if originals++; originals == 2 {
-				d.report(linkVia, e.atLink(i), l.Href, "there is more than one link with rel=\"via\"")
-			}
+		if l := &e.links[i]; l.has&attrPath != 0 && !strings.HasPrefix(l.Path, "/") {
+			d.report(pathForm, e.atLink(i), l.Path, "path is %q, which does not begin with a slash", clip(l.Path))
 		}
-	}
-}
-
-func (d *document) checkPatch(e *entry, i int) {
-	l := &e.links[i]
-	switch {
-	case l.has&attrType == 0:
-		d.report(linkPatch, e.atLink(i), l.Href, "the patch has no type")
-	case !d.form.changes:
-		d.report(linkPatch, e.atLink(i), l.Href, "a patch has no meaning outside of changes")
-	case d.form.manifest && l.has&attrPath == 0:
-		d.report(linkPatch, e.atLink(i), l.Href, "the patch has no path in the package")
 	}
 }

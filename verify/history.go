@@ -80,6 +80,7 @@ type history struct {
 	events []*event
 	listed []listing
 	links  []listing // what links to the resource say of it
+	own    []listing // its own links
 
 	known bool
 	at    int64   // the time of which the state is known
@@ -134,22 +135,6 @@ func (h *history) present() []*record {
 		}
 	}
 	return present
-}
-
-// checkLinks compares what links say of the resource with what the same Resource
-// List says.
-func (h *history) checkLinks(present []*record) {
-	for _, l := range h.links {
-		for _, i := range l.snapshots {
-			if present[i] == nil {
-				continue
-			}
-			if what := differs(l.record, present[i]); what != "" {
-				h.accuse(linkContent, l.record, "%s: a link says another "+what+" of a resource than its own entry does")
-				break
-			}
-		}
-	}
 }
 
 // apply applies a change.

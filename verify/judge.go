@@ -58,6 +58,7 @@ type moment struct {
 	lo, hi  int64 // hi may be forever
 	dump    bool
 	missing bool
+	live    bool
 	title   string
 }
 
@@ -220,7 +221,7 @@ func (s *snapshotOf) all() (lists []*document, missing bool) {
 // been taken later than the whole. See Z39.99-2017 §7, at and completed.
 func (s *snapshotOf) moment(lists []*document) moment {
 	md := s.doc.head.md
-	m := moment{lo: micro(md.At), hi: micro(md.At), missing: s.missing, dump: isDump(s.doc.capability)}
+	m := moment{lo: micro(md.At), hi: micro(md.At), missing: s.missing, dump: isDump(s.doc.capability), live: s.live}
 	m.title = titleOf(s.doc.capability, false) + " of " + resourcesync.FormatDateTime(md.At)
 	m.extend(md.At, md.Completed, md.Completed)
 	for _, d := range lists {
@@ -271,7 +272,7 @@ func (s *set) changeManifests() []*document {
 
 // resource judges one resource by all that is said of it.
 func (j *judge) resource(records []record) {
-	if len(records) > mostOfOne {
+	if own := countOwn(records); own > mostOfOne {
 		j.accuse(auditLimit, &records[0], "%s: there are more than "+strconv.Itoa(mostOfOne)+" entries for this resource; they were not compared with each other")
 		return
 	}
@@ -288,11 +289,7 @@ func (j *judge) resource(records []record) {
 				}
 				switch role.kind {
 				case asSnapshot:
-					if r.change == linkTo {
-						h.links = append(h.links, listing{r, role.snapshots})
-						continue
-					}
-					h.listed = append(h.listed, listing{r, role.snapshots})
+					h.inSnapshots(listing{r, role.snapshots})
 				case asChanges:
 					h.events = append(h.events, &event{r, role.order})
 				case asDumped:
@@ -304,6 +301,20 @@ func (j *judge) resource(records []record) {
 		}
 		j.inSet(&h, dumped, older)
 	}
+}
+
+// countOwn returns how many records are not of links.
+func countOwn(records []record) int {
+	if len(records) <= mostOfOne {
+		return len(records)
+	}
+	n := 0
+	for i := range records {
+		if !records[i].isLink() {
+			n++
+		}
+	}
+	return n
 }
 
 // setsOf returns the sets in which a resource is.

@@ -46,7 +46,7 @@ type pile struct {
 // record is what one entry says of a resource.
 type record struct {
 	key    [2]uint64 // the URI
-	time   int64     // of the change, in microseconds since 1970
+	time   int64     // of the change, in microseconds since 1970; of a link, a part of the key of its other end
 	length int64     // in bytes, or -1
 	digest [2]uint64 // of the content's digests
 	doc    uint32    // the document
@@ -54,17 +54,43 @@ type record struct {
 	alg    [2]uint8  // of these digests, or 0
 	change uint8
 	timed  uint8
+	rel    relations
 }
 
-const recordSize = 8*6 + 4*2 + 4
+const recordSize = 8*6 + 4*2 + 5
 
 // changes as they stand in a record. Zero is no change.
 const (
 	changeCreated = 1 + iota
 	changeUpdated
 	changeDeleted
-	linkTo // no change, but what a link says of the resource
+	linkTo   // no change, but what a link says of the resource
+	linkFrom // nor this: the resource has a link
 )
+
+// isLink reports whether it is what a link says.
+func (r *record) isLink() bool { return r.change == linkTo || r.change == linkFrom }
+
+// relations are those that are judged by more than one entry.
+type relations uint8
+
+const (
+	toMetadata  relations = 1 << iota // rel="describedby"
+	toDescribed                       // rel="describes"
+	toOriginal                        // rel="via"
+)
+
+func relationOf(l *link) relations {
+	switch strings.ToLower(l.Rel) {
+	case resourcesync.RelDescribedBy:
+		return toMetadata
+	case relDescribes:
+		return toDescribed
+	case relVia:
+		return toOriginal
+	}
+	return 0
+}
 
 // How the time of a change is known.
 const (
@@ -151,17 +177,38 @@ func (l *ledger) entry(d *document, e *entry) error {
 	if d.unrecorded || d.older && !d.form.changes {
 		return nil
 	}
-	if err := l.put(d, e, l.newRecord(d, e)); err != nil || d.form.changes || d.form.manifest {
-		return err
+	own := l.newRecord(d, e)
+	if d.form.changes || d.form.manifest {
+		return l.put(d, e, own)
 	}
 	for i := range e.links {
-		if link := &e.links[i]; link.has&(attrHash|attrLength) != 0 && !strings.EqualFold(link.Rel, "via") {
-			if err := l.put(d, e, l.linkRecord(d, e, link)); err != nil {
-				return err
-			}
+		if err := l.link(d, e, &e.links[i], &own); err != nil {
+			return err
 		}
 	}
-	return nil
+	return l.put(d, e, own)
+}
+
+// link takes in a link, under the URI that it leads to. A link between a resource
+// and metadata stands under that of its own resource, too, to be found from there.
+func (l *ledger) link(d *document, e *entry, link *link, own *record) error {
+	rel := relationOf(link)
+	if link.Href == e.loc { // which is judged by the entry itself
+		rel = 0
+	}
+	own.rel |= rel & toOriginal
+	switch {
+	case rel == toOriginal && !strings.EqualFold(hostOf(link.Href), d.state.host): // to another Source
+		return nil
+	case rel == 0 && link.has&(attrHash|attrLength) == 0:
+		return nil
+	}
+	to := l.linkRecord(d, e, link)
+	to.rel, to.time = rel, int64(own.key[0])
+	if err := l.put(d, e, to); err != nil || rel == toOriginal || rel == 0 {
+		return err
+	}
+	return l.put(d, e, record{key: own.key, time: int64(to.key[0]), length: -1, doc: d.id, entry: uint32(e.n), change: linkFrom, rel: rel})
 }
 
 // linkRecord returns what a link says of the resource that it leads to.
@@ -234,7 +281,7 @@ func (r *record) encode(b *[recordSize]byte) {
 	}
 	binary.LittleEndian.PutUint32(b[48:], r.doc)
 	binary.LittleEndian.PutUint32(b[52:], r.entry)
-	b[56], b[57], b[58], b[59] = r.alg[0], r.alg[1], r.change, r.timed
+	b[56], b[57], b[58], b[59], b[60] = r.alg[0], r.alg[1], r.change, r.timed, uint8(r.rel)
 }
 
 func (r *record) decode(b *[recordSize]byte) {
@@ -242,7 +289,7 @@ func (r *record) decode(b *[recordSize]byte) {
 	*r = record{
 		key: [2]uint64{at(0), at(1)}, time: int64(at(2)), length: int64(at(3)), digest: [2]uint64{at(4), at(5)},
 		doc: binary.LittleEndian.Uint32(b[48:]), entry: binary.LittleEndian.Uint32(b[52:]),
-		alg: [2]uint8{b[56], b[57]}, change: b[58], timed: b[59],
+		alg: [2]uint8{b[56], b[57]}, change: b[58], timed: b[59], rel: relations(b[60]),
 	}
 }
 
@@ -250,8 +297,9 @@ func (r *record) decode(b *[recordSize]byte) {
 // more is read several times, each time for some of its URIs.
 const mostAtOnce = 1 << 19
 
-// mostOfOne is how many records of one URI are looked at: more than anybody has, and
-// few enough to be compared with each other.
+// mostOfOne is how many records of one URI are looked at, besides those of links: more
+// than anybody has, and few enough to be compared with each other. Any number of
+// resources may link to one.
 const mostOfOne = 20_000
 
 // length returns how many records a pile has.
@@ -271,13 +319,18 @@ func (p *pile) length() (int, error) {
 // are in the order of their URIs, documents and entries.
 func (p *pile) some(part, parts uint64) ([]record, error) {
 	var records []record
-	count := map[[2]uint64]int{} // of URIs that come very often
+	type counted struct {
+		key    [2]uint64
+		isLink bool
+	}
+	count := map[counted]int{} // of URIs that come very often
 	add := func(r *record) {
 		if r.key[1]%parts != part {
 			return
 		}
 		if len(records) >= 2*mostAtOnce { // some URI does
-			if count[r.key]++; count[r.key] > mostOfOne {
+			c := counted{r.key, r.isLink()}
+			if count[c]++; count[c] > mostOfOne {
 				return
 			}
 		}

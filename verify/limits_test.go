@@ -30,6 +30,7 @@ func TestLimits(t *testing.T) {
 			w.replace(t, framework, "  <url>", "<url><loc>http://lake.example/"+strings.Repeat("a", 4000)+"</loc></url>  <url>")
 		}},
 		{"documents", "audit-limit", "more than 20 documents", Limits{Documents: 20}, nil},
+		{"TimeMap", "audit-limit", "longer than 100 bytes", Limits{TimeMapBytes: 100}, nil},
 		{"files in a package", "audit-limit", "5 files or more, which is more than 4", Limits{PackageFiles: 4}, func(w *world) {
 			w.zips["fish/day-1.zip"].files = append(w.zips["fish/day-1.zip"].files, zipFile{"a", "pike.txt"}, zipFile{"b", "pike.txt"}, zipFile{"c", "pike.txt"})
 			for _, name := range []string{"fish/all.zip", "fish/old.zip"} {
@@ -138,13 +139,15 @@ func TestOddFiles(t *testing.T) {
 func TestRulesAreTested(t *testing.T) {
 	t.Parallel()
 	tested := map[string]bool{"well-known": true, "closed-altered": true, "event-lost": true, "event-late": true, "source-lists": true, "older-copy": true} // in tests of their own
-	for _, e := range edits {
+	for _, e := range slices.Concat(edits, linkEdits) {
 		for name := range strings.FieldsSeq(e.rule) {
 			tested[name] = true
 		}
 	}
-	for _, a := range acts {
-		tested[a.rule] = true
+	for _, a := range slices.Concat(acts, linkActs) {
+		for name := range strings.FieldsSeq(a.rule) {
+			tested[name] = true
+		}
 	}
 	for _, a := range answers {
 		tested[a.rule] = true

@@ -89,7 +89,11 @@ func (d *document) checkLinkHeader(a *answer) {
 		return
 	}
 	for _, l := range parseLinks(a.header.Values("Link"), d.uri) {
-		if l.rel == "resourcesync" && !sameURI(l.uri, list.uri) {
+		switch {
+		case l.rel != "resourcesync" || sameURI(l.uri, list.uri):
+		case d.a.isList(l.uri):
+			d.strayHeader = l.uri // which is judged when all sets are known
+		default:
 			d.report(httpLink, spot{}, l.uri, "the Link header leads to %s, not to %s", clip(l.uri), list.uri)
 		}
 	}

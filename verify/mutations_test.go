@@ -36,6 +36,11 @@ const (
 	day3        = "fish/day-3.xml"
 	day4        = "fish/day-4.xml"
 	day4ZIP     = "fish/day-4.zip"
+	versions    = "fish/versions/5a1e0c3f5a1e0c3f5a1e0c3f5a1e0c3f/"
+	carpNow     = versions + "b2c4d6e8b2c4d6e8b2c4d6e8b2c4d6e8.html"
+	carpOld     = versions + "a1b3c5d7a1b3c5d7a1b3c5d7a1b3c5d7.html"
+	carpMap     = versions + "timemap.link"
+	patch       = "tench.patch"
 	days12      = "fish/days-1-2.xml"
 	cdArchive   = "fish/changedump-archive.xml"
 	framework   = "fish/framework.xml"
@@ -191,14 +196,6 @@ var edits = []edit{
 	{"path-missing", allXML, ` path="/resources/pike.txt"`, ``},
 	{"path-deleted", day3, `<rs:md change="deleted"`, `<rs:md path="/carp.html" change="deleted"`},
 	{"index-nesting", resArchive, "{nested}", ""},
-	{"link-patch", changes3, ` type="application/json-patch+json"`, ""},
-	{"link-patch", part2, `type="application/json"/>`, `type="application/json"/><rs:ln rel="http://www.openarchives.org/rs/terms/patch" href="http://lake.example/tench.patch" type="application/json-patch+json"/>`},
-	{"link-patch", day3, `path="/carp.html"/>`, `path="/carp.html"/><rs:ln rel="http://www.openarchives.org/rs/terms/patch" href="http://lake.example/carp.patch" type="text/x-diff"/>`},
-	{"link-timegate", part1, `rel="timegate"`, `rel="timegate" type="text/html"`},
-	{"link-memento", part1, `<rs:ln rel="timegate"`, `<rs:ln rel="memento" href="http://lake.example/2025/carp.html"/><rs:ln rel="timegate"`},
-	{"link-alternate", part1, ` type="application/pdf"`, ""},
-	{"link-via", part1, `<rs:ln rel="via"`, `<rs:ln rel="via" href="http://ocean.example/pike.txt"/><rs:ln rel="via"`},
-	{"link-duplicate", part1, `rel="duplicate"`, `rel="duplicate" length="{length carp.html}"`},
 	{"hub-link", capList, `    <rs:ln rel="hub" href="http://hub.example/"/>` + "\n", ""},
 	{"notification-entry", framework, `change="updated" `, ""},
 	{"notification-entry", framework, `change="updated"`, `change="deleted"`},
@@ -230,9 +227,9 @@ var edits = []edit{
 	{"resource-digest replay-state", part2, "{length tench.json}", "1"},
 
 	// What does not fit together
-	{"link-content", part1, `rel="collection" href="http://lake.example/river"`, `rel="describedby" href="http://lake.example/tench.json" hash="sha-256:{hash old/tench.json}"`},
-	{"link-content", part2, `type="application/json"/>`, `type="application/json"/><rs:ln rel="describedby" href="http://lake.example/carp.html" length="7"/>`},
-	{"replay-state coverage-dump resource-missing", part2, "tench.json", "trench.json"},
+	{"link-content", part1, `rel="collection" href="http://lake.example/river"`, `rel="related" href="http://lake.example/tench.json" hash="sha-256:{hash old/tench.json}"`},
+	{"link-content", part2, `type="application/json"/>`, `type="application/json"/><rs:ln rel="related" href="http://lake.example/carp.html" length="7"/>`},
+	{"replay-state coverage-dump resource-missing link-describes", part2, "tench.json", "trench.json"},
 	{"replay-state coverage-dump event-possible", listOld, `loc>http://lake.example/pike.txt`, `loc>http://lake.example/perch.txt`},
 	{"coverage-dump", listOld, "{hash old/bream.txt}", "{hash pike.txt}"},
 	{"coverage-dump event-possible", oldXML, "pike.txt</loc>", "perch.txt</loc>"},
@@ -242,7 +239,7 @@ var edits = []edit{
 
 func TestEdits(t *testing.T) {
 	t.Parallel()
-	for i, e := range edits {
+	for i, e := range slices.Concat(edits, linkEdits) {
 		name, _, _ := strings.Cut(e.rule, " ")
 		t.Run(fmt.Sprintf("%03d %s", i, name), func(t *testing.T) {
 			t.Parallel()
@@ -305,11 +302,14 @@ func checkRules(t *testing.T, w *world, want []string) {
 	}
 }
 
-// acts are ways to break a publication that are no edits of a document.
-var acts = []struct {
-	rule string
+// act breaks one rule in its own way.
+type act struct {
+	rule string // as in edit
 	do   func(t *testing.T, w *world)
-}{
+}
+
+// acts are ways to break a publication that are no edits of a document.
+var acts = []act{
 	{"limit-entries", func(t *testing.T, w *world) {
 		w.replace(t, framework, "  <url>", strings.Repeat("<url><loc>http://lake.example/fish/changes-3.xml</loc><rs:md change=\"updated\" capability=\"changelist\"/><rs:ln rel=\"index\" href=\"http://lake.example/fish/changelist.xml\"/></url>\n", 50_000)+"  <url>")
 	}},
@@ -430,7 +430,7 @@ var acts = []struct {
 		w.replace(t, allXML, entryOf(t, w, allXML, "pike.txt"), "")
 		w.zips[allZIP].files = slices.Delete(w.zips[allZIP].files, 1, 2)
 	}},
-	{"event-possible", func(t *testing.T, w *world) {
+	{"event-possible link-patch-change", func(t *testing.T, w *world) {
 		for _, file := range []string{changes3, day4} {
 			w.replace(t, file, `change="updated"`, `change="created"`)
 		}
@@ -497,7 +497,7 @@ func (w *world) resolved(t *testing.T, file string) string {
 
 func TestActs(t *testing.T) {
 	t.Parallel()
-	for i, a := range acts {
+	for i, a := range slices.Concat(acts, linkActs) {
 		t.Run(fmt.Sprintf("%03d %s", i, a.rule), func(t *testing.T) {
 			t.Parallel()
 			w := good(t)

@@ -17,7 +17,6 @@ import (
 type packageOf struct {
 	*child
 	dump *document
-	set  *set
 	// manifest is the copy of the manifest that the dump links to, or the one in
 	// the package. It is nil if neither was read.
 	manifest *document
@@ -41,7 +40,7 @@ func (s *set) packagesOf(ctx context.Context, d *document, fromArchive bool) ([]
 		kind = d.checkPackageType(c, kind)
 		p := s.byURI[c.uri]
 		if p == nil {
-			p = &packageOf{child: c, dump: d, set: s}
+			p = s.a.packageIn(d, c)
 			s.byURI[c.uri] = p
 			s.packages = append(s.packages, p)
 			if l := findLink(c.links, resourcesync.RelContents); l != nil && resourcesync.IsURI(l.Href) {
@@ -106,11 +105,17 @@ func (a *auditor) checkPackages(ctx context.Context) error {
 		return nil
 	}
 	var all []*packageOf
+	met := map[*packageOf]bool{}
 	for _, s := range a.sets {
 		for _, p := range s.packages {
 			if !isZIP(p.md.Type) {
 				continue
 			}
+			if met[p] {
+				p.manifest.lists = append(p.manifest.lists, s.list)
+				continue
+			}
+			met[p] = true
 			if p.manifest == nil {
 				// The manifest inside takes the place of the copy.
 				p.manifest = a.meet(p.uri+"#manifest.xml", found{capability: manifestOf(p.dump.capability), by: p.dump, child: p.child.contents(&link{}), list: s.list})
@@ -235,7 +240,7 @@ type openPackage struct {
 	manifest *zip.File
 	listed   map[string][]*bitstream
 	inflated int64
-	odd      bool // the manifest has entries without a usable path
+	odd      bool // the manifest has entries or links without a usable path
 }
 
 // bitstream is what the manifest says of a file in the package.
@@ -500,6 +505,8 @@ func (o *openPackage) list(e *entry) {
 				md: resourcesync.Metadata{Hash: l.Hash, Length: l.Length, HasLength: l.HasLength, Path: l.Path},
 				at: e.spot, loc: l.Href,
 			})
+		} else if e.links[i].Path != "" {
+			o.odd = true
 		}
 	}
 }

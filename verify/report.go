@@ -57,6 +57,7 @@ type Report struct {
 	Bitstreams int   // in these, that were compared
 	Resources  int   // that were compared with what is stated
 	Unread     int   // of the resources that were listed: those that were not looked at
+	Linked     int   // mementos, patches and TimeMaps to which links lead that were looked at
 	Bytes      int64 // that were read
 	// Findings are in the order of the walk through the documents, and within a
 	// document from its beginning to its end. No rule has more of them than
@@ -75,6 +76,22 @@ type findings struct {
 	secret string
 	all    []Finding
 	n      map[*Rule]int
+	// kept are those in all, which has nKept of each rule: what several sets of
+	// resources share is judged once for each, and told once.
+	kept  map[findingKey]bool
+	nKept map[*Rule]int
+}
+
+// findingKey is what makes two findings the same.
+type findingKey struct {
+	rule           *Rule
+	document, file string
+	line, column   int
+	message        string
+}
+
+func (f *findings) reset() {
+	f.all, f.n, f.kept, f.nKept = nil, map[*Rule]int{}, map[findingKey]bool{}, map[*Rule]int{}
 }
 
 func (f *findings) add(found Finding) {
@@ -85,7 +102,14 @@ func (f *findings) add(found Finding) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.n[found.Rule]++; f.n[found.Rule] <= f.most {
+	key := findingKey{found.Rule, found.Document, found.File, found.Line, found.Column, found.Message}
+	if f.kept[key] {
+		return
+	}
+	f.n[found.Rule]++
+	if f.nKept[found.Rule] < f.most { // though some may have been counted only
+		f.nKept[found.Rule]++
+		f.kept[key] = true
 		found.Value, found.Message, found.Document = visible(clip(found.Value)), visible(found.Message), visible(found.Document)
 		f.all = append(f.all, found)
 	}
@@ -115,8 +139,8 @@ func (f *findings) into(r *Report) {
 		case Note:
 			r.Notes += n
 		}
-		if n > f.most {
-			r.More[rule.Name] = n - f.most
+		if more := n - f.nKept[rule]; more > 0 {
+			r.More[rule.Name] = more
 		}
 	}
 }

@@ -57,6 +57,7 @@ const (
 	core         = "Z39.99-2017 §"
 	archivesText = "Archives 0.9.1 §"
 	notification = "Framework Notification 1.0 §"
+	memento      = "RFC 7089 §"
 	sitemaps     = "Sitemaps 0.9"
 	practice     = "practice" // what hosts and Destinations do
 )
@@ -152,6 +153,11 @@ var (
 	sourceLists = rule("source-lists", Warning, core+"8", "the Source Description lists each Capability List",
 		`One entry should be included in the Source Description for each Capability List. This one, or what leads to it, is
 		not found from there, so Destinations that begin with the Source Description do not know of it.`)
+	sourceIndex = rule("source-index", Error, core+"8", "several Source Descriptions are grouped by an Index",
+		`A Source that publishes several Source Descriptions must group them by an Index. Here a Capability List leads
+		up to another Source Description than the one that it was found by, and that one lists what this one does
+		not: a Destination that begins with one of the two never learns of all there is. Copies of one Source
+		Description are fine.`)
 	lastmodStale = rule("lastmod-stale", Warning, core+"9", "lastmod of documents is kept up to date, or left out",
 		`In Source Descriptions and Capability Lists, lastmod should be omitted unless it is updated whenever the document
 		that it is about is. This one is older than that document says it is itself.`)
@@ -190,7 +196,8 @@ var (
 		found one document finds all others.`)
 	linkUpTarget = rule("link-up-target", Error, core+"6.2", "up links lead to the document above",
 		`The up link does not lead to the document that names this one (for a document in an Index: to its
-		Capability List). Navigation upwards must lead to the Source Description in the end.`)
+		Capability List). Navigation upwards must lead to the Source Description in the end. A document that several
+		Capability Lists lead to may lead up to any of these, but not to that of another set of resources.`)
 	linkIndexMissing = rule("link-index-missing", Note, core+"10.2", "documents in an Index link to it",
 		`For a document that is grouped by an Index, an rs:ln element with rel="index" is recommended, so that a
 		Destination that has read it finds the others.`)
@@ -295,23 +302,4 @@ var (
 	indexNesting = rule("index-nesting", Error, core+"6.1", "an Index lists documents, not other Indexes",
 		`An Index groups documents that are a urlset. Destinations, and the Sitemap protocol, do not look for a second
 		level. What lies below was not read. Archives may name an Index.`)
-	linkPatch = rule("link-patch", Error, core+"14.4", "patches have a type, and stand with changes",
-		`A link with the relation http://www.openarchives.org/rs/terms/patch must have a type that tells how
-		to apply it, belongs to a change (in a Change List or a Change Dump Manifest), and must have a path
-		in a manifest.`)
-	linkTimegate = rule("link-timegate", Warning, core+"14.6", "links to TimeGates have no other attributes",
-		`encoding, hash, length, modified, path, pri and type should not be used with rel="timegate": a TimeGate has no
-		content of its own.`)
-	linkMemento = rule("link-memento", Warning, core+"14.6", "a resource links to one memento",
-		`A single link with rel="memento" leads to the version that belongs to lastmod. Other versions are found by
-		the TimeGate or the TimeMap.`)
-	linkAlternate = rule("link-alternate", Note, core+"14.3", "alternate representations have a type",
-		`A type is recommended for links with rel="alternate", so that a Destination can choose without
-		fetching.`)
-	linkVia = rule("link-via", Warning, core+"14.8", "a resource links to one original",
-		`In a chain of aggregators, each should keep only the link with rel="via" that leads to the original
-		Source. Of several, nobody knows which one that is.`)
-	linkDuplicate = rule("link-duplicate", Warning, core+"14.2", "links to mirrors do not repeat what holds for the resource",
-		`A duplicate has the hash, length and type of the resource itself, so these should be left out of its link. If
-		they differ, it is no duplicate.`)
 )

@@ -22,9 +22,6 @@ func essence(s string) string {
 	return strings.ToLower(strings.TrimSpace(s))
 }
 
-// The relation of patches. See Z39.99-2017 §14.4.
-const relPatch = "http://www.openarchives.org/rs/terms/patch"
-
 // isChangeFrequency reports whether s is one of the words of Sitemaps.
 func isChangeFrequency(s string) bool {
 	switch s {

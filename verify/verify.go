@@ -99,6 +99,8 @@ type Limits struct {
 	// the package: by default 200. Inflated bytes may come out of any package: by
 	// default 1 GiB.
 	Inflation, Inflated int64
+	// TimeMapBytes is how long a TimeMap may be: by default 8 MiB.
+	TimeMapBytes int64
 	// Memory is about how many bytes the histories of resources take before they
 	// go to temporary files: by default 16 MiB.
 	Memory int64
@@ -120,6 +122,7 @@ func (l *Limits) applyDefaults() {
 	l.PackageFiles = cmp.Or(l.PackageFiles, 1_000_000)
 	l.Inflation = cmp.Or(l.Inflation, 200)
 	l.Inflated = cmp.Or(l.Inflated, 1<<30)
+	l.TimeMapBytes = cmp.Or(l.TimeMapBytes, 8<<20)
 	l.Memory = cmp.Or(l.Memory, 16<<20)
 	l.Findings = cmp.Or(l.Findings, 1000)
 }

@@ -22,6 +22,8 @@ type set struct {
 	packages []*packageOf
 	byURI    map[string]*packageOf
 	dumps    []dumpOf
+	// elsewhere is true if its resources lie where the audit could not look for them.
+	elsewhere bool
 }
 
 // dumpOf is a dump, and its parts if it is an Index.
@@ -135,7 +137,9 @@ func (a *auditor) followAll(ctx context.Context, d *document, f found) ([]*docum
 		seen[c.uri] = true
 	}
 	docs, err := a.follow(ctx, named, uris)
-	return slices.DeleteFunc(docs, func(d *document) bool { return d == nil || !d.read }), err
+	return slices.DeleteFunc(docs, func(d *document) bool {
+		return d == nil || !d.read || d.capability != f.capability && !d.other // as which it was met before
+	}), err
 }
 
 // nested reports an Index below an Index.
@@ -198,6 +202,9 @@ func (s *set) walkCapability(ctx context.Context, c *child) error {
 	docs, err := s.a.follow(ctx, []found{{capability: c.md.Capability, by: s.list, child: c, list: s.list}}, []string{c.uri})
 	if err != nil || docs[0] == nil {
 		return err
+	}
+	if docs[0].read && docs[0].capability != c.md.Capability {
+		return nil // as which it was met before
 	}
 	s.live[c.md.Capability] = docs[0]
 	if c.md.Capability == notificationCapability {
@@ -299,6 +306,9 @@ func (s *set) indexOf(ctx context.Context, d *document) (*document, error) {
 		return nil, nil
 	}
 	f := found{capability: d.capability, by: d, child: &child{uri: l.Href, spot: l.spot}, list: s.list}
+	if s.a.known(l.Href) != nil {
+		f.capability = "" // which is looked at below
+	}
 	docs, err := s.a.follow(ctx, []found{f}, []string{l.Href})
 	if err != nil || docs[0] == nil || !docs[0].read {
 		return nil, err

@@ -388,6 +388,21 @@ func plainError(err error) string {
 	return clip(err.Error())
 }
 
+// text returns the first bytes of what a URI leads to.
+func (r *webReader) text(ctx context.Context, uri string, most int64) ([]byte, error) {
+	if !isURL(uri) {
+		return nil, errElsewhere
+	}
+	var text []byte
+	err := r.ask(ctx, http.MethodGet, uri, http.Header{"Accept-Encoding": {"identity"}}, func(g *http.Response, _ *answer) (err error) {
+		if text, err = readText(g.Body, most); err != nil {
+			err = &statusError{"the answer breaks off: " + plainError(err)}
+		}
+		return err
+	})
+	return text, err
+}
+
 // webReader asks a server for resources.
 type webReader struct {
 	*web
