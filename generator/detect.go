@@ -95,7 +95,7 @@ type detector struct {
 	reserve      reserved
 	tree         scanner.Tree
 	contents     *contents
-	sets         []*resourceSet
+	index        setIndex
 	result       finding // the last one, whose memory is used again
 }
 
@@ -162,7 +162,7 @@ func (d *detector) assign(before *prior, c *candidate) {
 	if before != nil {
 		was = before.in
 	}
-	for _, set := range d.sets {
+	for _, set := range d.index.sets(c.After.Path, was) {
 		m := member{set: set}
 		if m.isIn = c.HasAfter && set.rules.has(&c.After, d.o.typeByName(c.After.Path)); !m.isIn && (len(was) == 0 || was[0].set != set) {
 			continue

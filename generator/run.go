@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/hashing"
@@ -392,7 +393,7 @@ func (r *run) detector() *detector {
 	d := &detector{
 		o: &r.o, at: r.at(1), latest: r.at(r.chunks), wall: time.Now, began: r.began.Add(-time.Second), next: r.now, cache: &cacheReader{},
 		remember: func(*cached) {}, reserve: r.reserved(), tree: r.tree,
-		contents: r.newContents(), sets: r.sets,
+		contents: r.newContents(), index: newSetIndex(r.sets),
 	}
 	for _, set := range r.sets {
 		if at := set.listAt(); !at.IsZero() && at.Before(d.next) {
@@ -567,14 +568,18 @@ func (r *run) own() []scanner.Own {
 }
 
 // folders returns those of the publication and of its sets, and those of one that is
-// replaced.
+// replaced, without what lies in that of the publication.
 func (r *run) folders() []string {
 	folders := append([]string{r.layout.Folder}, r.top.folders...)
 	for _, set := range r.sets {
 		folders = append(append(folders, set.layout.Folder), set.prev.folders...)
 	}
 	slices.Sort(folders)
-	return slices.Compact(folders)
+	folders = slices.Compact(folders)
+	if r.layout.Folder == "." {
+		return folders
+	}
+	return slices.DeleteFunc(folders, func(f string) bool { return strings.HasPrefix(f, r.layout.Folder+"/") })
 }
 
 // ownCache leaves the cache out, should it lie in the source.

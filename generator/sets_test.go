@@ -65,7 +65,7 @@ func TestSetsAreIndependent(t *testing.T) {
 		defer os.RemoveAll(dir)
 		w := newWorld(t, dir)
 		w.options.AllowEmpty, w.options.MaxDelete = true, &Limit{Count: 100, Percent: true}
-		w.options.Links = rapid.SampledFrom([]*relation.Rules{nil, linkRules("https://example.org/{name}", ""), linkRules("", "{dir}/a.txt")}).Draw(t, "links")
+		w.options.Links = rapid.SampledFrom([]*relation.Rules{nil, linkRules("https://example.org/{name}", ""), linkRules("", "{path}")}).Draw(t, "links")
 		w.file("x.txt", "x", longAgo)
 		sets := someSets(t, w)
 		in := map[string]bool{"all": true, "d0": true} // so that some always stay
@@ -158,6 +158,29 @@ func TestSetsAreReadOnce(t *testing.T) {
 	w.options.Sets = append(w.options.Sets, Set{Name: "d"})
 	if r := w.build(); r.Read != 0 || !r.Sets[3].First || r.Events() != 0 {
 		t.Errorf("read %d files, by set %+v", r.Read, r.Sets)
+	}
+}
+
+// TestLinksBetweenSets links a resource to one of another set, and to one that no set
+// has.
+func TestLinksBetweenSets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.file("a.pdf", "%PDF", longAgo)
+	w.file("a.pdf.xml", "<x/>", longAgo)
+	w.options.Links = linkRules("", "{path}.xml")
+	pdf := Set{Name: "pdf", Resources: Selection{Include: mustGlobs(t, "*.pdf")}}
+	xml := Set{Name: "xml", Resources: Selection{Include: mustGlobs(t, "*.xml")}}
+	list := func(sets ...Set) string {
+		t.Helper()
+		w.build(func(o *Options) { o.Sets = sets })
+		return tree(t, w.out)["resourcesync/pdf/resourcelist.xml"]
+	}
+	if !strings.Contains(list(pdf, xml), `href="https://example.org/a.pdf.xml"`) {
+		t.Error("there is no link to what another set has")
+	}
+	if strings.Contains(list(pdf), "a.pdf.xml") {
+		t.Error("there is a link to what no set has")
 	}
 }
 

@@ -47,7 +47,7 @@ func (s *stage) paths() map[string]bool { return s.all }
 type document struct {
 	stage *stage
 	name  string
-	file  *os.File
+	file  io.WriteCloser
 	w     *bufio.Writer
 	head  int64 // length of what stands before the entries
 	// sum, if not nil, is the digest of all that was written. Only a document
@@ -71,7 +71,41 @@ func (s *stage) create() (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &document{stage: s, name: name, file: f, w: bufio.NewWriterSize(f, 64<<10)}, nil
+	if !s.many {
+		return &document{stage: s, name: name, file: f, w: bufio.NewWriterSize(f, 64<<10)}, nil
+	}
+	file := &intermittent{s, name}
+	return &document{stage: s, name: name, file: file, w: bufio.NewWriterSize(file, 4<<10)}, f.Close()
+}
+
+// intermittent is a staged file that is open only while something is written to it,
+// where there are more of them than a process may have open.
+type intermittent struct {
+	stage *stage
+	name  string
+}
+
+func (i *intermittent) Write(p []byte) (int, error) {
+	f, err := i.stage.openEnd(i.name)
+	if err != nil {
+		return 0, err
+	}
+	n, err := f.Write(p)
+	return n, errors.Join(err, f.Close())
+}
+
+func (i *intermittent) Close() error { return nil }
+
+// openEnd opens a staged file to go on behind its end.
+func (s *staging) openEnd(name string) (*os.File, error) {
+	f, err := s.tx.OpenStaged(name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(0, io.SeekEnd); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 func (d *document) Write(p []byte) (int, error) {
@@ -95,12 +129,9 @@ func (s *stage) createPackage() (*document, error) {
 
 // reopen goes on with a document that was closed.
 func (d *document) reopen() error {
-	f, err := d.stage.tx.OpenStaged(d.name)
+	f, err := d.stage.openEnd(d.name)
 	if err != nil {
 		return err
-	}
-	if _, err := f.Seek(0, io.SeekEnd); err != nil {
-		return errors.Join(err, f.Close())
 	}
 	d.file, d.w = f, bufio.NewWriterSize(f, 64<<10)
 	if d.sum != nil {

@@ -492,7 +492,7 @@ func NameAgrees(name, sha256 string) bool {
 		return true
 	case stamped:
 		return strings.HasPrefix(sha256, short)
-	case isStamp(stem): // a Change List
+	case isStamp(stem), path.Base(name) == timeMapName: // a Change List, or a TimeMap
 		return true
 	}
 	return strings.HasPrefix(sha256, stem)

@@ -82,6 +82,13 @@ func (g *Glob) Matches(path string) bool {
 	return false
 }
 
+// Folder returns the name of the one folder at the top of the source in which all is
+// that the pattern is about, and false if there is none such.
+func (g *Glob) Folder() (string, bool) {
+	name, _, below := strings.Cut(g.pattern, "/")
+	return name, g.anchored && (below || g.dirOnly) && !strings.ContainsAny(name, `*?[{\\`)
+}
+
 // match reports whether the pattern is about this entry itself.
 func (g *Glob) match(path, name string, dir bool) bool {
 	if g.dirOnly && !dir {

@@ -106,9 +106,9 @@ func Parse(name string, b []byte, keys []Key) (*File, error) {
 		return nil, located(name, err, keys)
 	}
 	f := &File{Name: name, Values: map[string]Value{}}
+	lines := keyLines(b)
 	v := target.Elem()
 	f.Tables = v.FieldByName("Tables").Interface().(Tables)
-	lines := keyLines(b)
 	for i, key := range keys {
 		text, ok, err := key.text(v.Field(i))
 		if err != nil {
@@ -118,7 +118,7 @@ func Parse(name string, b []byte, keys []Key) (*File, error) {
 			f.Values[key.Name] = Value{text, lines[key.Name]}
 		}
 	}
-	return f, f.check(b)
+	return f, f.check(lines)
 }
 
 // typeOf returns a struct type with a field for each key, and those of Tables.
@@ -314,6 +314,7 @@ func keyLines(b []byte) map[string]int {
 	var p unstable.Parser
 	p.Reset(b)
 	top := true
+	at, line := 0, 1
 	for p.NextExpression() {
 		e := p.Expression()
 		key := e.Key()
@@ -321,7 +322,10 @@ func keyLines(b []byte) map[string]int {
 			continue
 		}
 		name := string(key.Node().Data)
-		line := p.Shape(key.Node().Raw).Start.Line
+		if offset := int(key.Node().Raw.Offset); offset > at { // they come in order
+			line += bytes.Count(b[at:offset], []byte("\n"))
+			at = offset
+		}
 		switch e.Kind {
 		case unstable.KeyValue:
 			if top {

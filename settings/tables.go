@@ -70,8 +70,7 @@ type Link struct {
 }
 
 // check finds contradictions that need no knowledge of what is published.
-func (f *File) check(b []byte) error {
-	lines := keyLines(b)
+func (f *File) check(lines map[string]int) error {
 	f.DescribedByLine = lines["described_by"]
 	for i := range f.Resources {
 		r := &f.Resources[i]
