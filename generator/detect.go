@@ -88,6 +88,8 @@ type detector struct {
 	remember func(*cached)
 	// next is from when on a file counts as unsettled for the next run.
 	next time.Time
+	// outside counts files that are in no set.
+	outside int
 	// clamped counts modification times in the future, or out of range.
 	clamped      int
 	firstClamped string
@@ -131,6 +133,9 @@ func (d *detector) look(p snapshot.Pair[prior, scanner.File], c *candidate) {
 	}
 	d.assign(p.Before, c)
 	if !c.isInAny() {
+		if c.HasAfter {
+			d.outside++
+		}
 		return
 	}
 	ahead, pack := d.aheadOfClock(c.After.ModTime), d.mustPack(c)
@@ -364,7 +369,7 @@ func (c *candidate) gone(reason string) *finding {
 // decided completes a finding with what changes in each set, now that the media type
 // is known, or returns nil if no set has or had the resource. What changed says is of
 // those that had it and have it.
-func (c *candidate) decided(f *finding, changed func(*member) resourcesync.ChangeType) *finding {
+func (d *detector) decided(c *candidate, f *finding, changed func(*member) resourcesync.ChangeType) *finding {
 	c.in = slices.DeleteFunc(c.in, func(m member) bool {
 		return !m.wasIn && !m.set.rules.hasType(f.entry.Metadata.Type)
 	})
@@ -381,8 +386,10 @@ func (c *candidate) decided(f *finding, changed func(*member) resourcesync.Chang
 	}
 	switch f.in = c.in; {
 	case len(c.in) == 0:
+		d.outside++
 		return nil
 	case !c.isInAny():
+		d.outside++
 		return c.gone("in no set any more")
 	}
 	return f
@@ -439,7 +446,7 @@ func (d *detector) unchanged(c *candidate, reason string) *finding {
 		f.entry.Metadata.Type = t
 	}
 	d.o.setEncoding(f)
-	return c.decided(f, func(*member) resourcesync.ChangeType { return "" })
+	return d.decided(c, f, func(*member) resourcesync.ChangeType { return "" })
 }
 
 // publishedHash returns the digests that are to be published out of those that
@@ -478,7 +485,7 @@ func (d *detector) fromBytes(c *candidate, now *cached, read bool) (*finding, er
 	f.entry.Metadata.SetLength(now.stat.Size)
 	f.entry.Metadata.Type = now.typ
 	d.o.setEncoding(f)
-	return c.decided(f, func(m *member) resourcesync.ChangeType {
+	return d.decided(c, f, func(m *member) resourcesync.ChangeType {
 		change, _ := compare(&m.before.Metadata, now)
 		return change
 	}), nil

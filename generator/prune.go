@@ -18,6 +18,8 @@ type Pruned struct {
 	// Change Dump and the archived documents that are named no more where they
 	// were.
 	Lists, Packages, Snapshots int
+	// Versions counts those that TimeMaps name no more.
+	Versions int
 	// Retired files are named no more at all, and are removed once their grace
 	// time is over; Swept ones are removed now.
 	Retired, Swept           int
@@ -27,11 +29,11 @@ type Pruned struct {
 }
 
 // Any reports whether there was anything to do.
-func (p *Pruned) Any() bool { return p.Lists+p.Packages+p.Snapshots+p.Swept > 0 }
+func (p *Pruned) Any() bool { return p.Lists+p.Packages+p.Snapshots+p.Versions+p.Swept > 0 }
 
 // Prune applies KeepChanges, ArchiveKeep and Grace to the publication in Out,
-// without looking at a source. Of the other options, only Identity.Folder, Now,
-// DryRun, LockTimeout, Release and Log count. Its errors are those of Run.
+// without looking at a source, and Versions.Keep, if there is one. Of the other
+// options, only Identity.Folder, Now, DryRun, LockTimeout, Release and Log count. Its errors are those of Run.
 func Prune(ctx context.Context, o Options) (*Pruned, error) {
 	o.applyDefaults()
 	o.FixedClock, o.Archive = true, nil
@@ -92,7 +94,7 @@ func (r *run) openPublication() error {
 func (r *resourceSet) continueAsIs() {
 	s := r.prev.snapshot
 	r.stage = &stage{staging: r.staging}
-	if s.Record != nil && s.Record.Versions {
+	if r.o.Versions = nil; s.Record != nil && s.Record.Versions {
 		r.o.Versions = &Versions{}
 	}
 	r.o.Dumps = Dumps{Resource: s.ResourceDump != nil, Change: s.ChangeDump != nil}
@@ -109,8 +111,11 @@ func (r *resourceSet) continueAsIs() {
 
 // prune prunes all sets, in one commit.
 func (r *run) prune(ctx context.Context, result *Pruned) error {
+	if err := r.versions.prune(ctx, result); err != nil {
+		return err
+	}
 	for _, set := range r.sets {
-		p := &pruning{resourceSet: set, result: &Pruned{}}
+		p := &pruning{resourceSet: set, result: &Pruned{}, always: result.Versions > 0 && !r.hasNames()}
 		if err := p.do(); err != nil {
 			return set.failed(err)
 		}
@@ -147,6 +152,9 @@ func (p *Pruned) add(set *Pruned) {
 type pruning struct {
 	*resourceSet
 	result *Pruned
+	// always says to write the record in any case, since it names what is retired
+	// beside the documents.
+	always bool
 }
 
 func (p *pruning) do() error {
@@ -159,7 +167,7 @@ func (p *pruning) do() error {
 	if err := p.dropSnapshots(); err != nil {
 		return err
 	}
-	if err := p.count(); err != nil || !p.result.Any() {
+	if err := p.count(); err != nil || !p.result.Any() && !p.always {
 		return err
 	}
 	for _, h := range p.stage.heads {
@@ -241,8 +249,8 @@ func (p *pruning) count() error {
 	return nil
 }
 
-func (p *pruning) addSize(path string, files *int, bytes *int64) error {
-	info, err := fs.Stat(p.out, path)
+func (r *run) addSize(path string, files *int, bytes *int64) error {
+	info, err := fs.Stat(r.out, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

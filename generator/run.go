@@ -304,6 +304,9 @@ func (r *run) survey(ctx context.Context) error {
 	if err := r.second(ctx); err != nil {
 		return err
 	}
+	if d.outside > 0 {
+		r.report.LeftOut[InNoSet] += d.outside
+	}
 	r.warnOfUnused()
 	slices.Sort(r.linkWarnings)
 	r.report.Warnings = append(r.report.Warnings, r.linkWarnings...)
@@ -370,7 +373,7 @@ func (r *run) begin(ctx context.Context) (err error) {
 // setTopStage chooses the stage for what is above the sets.
 func (r *run) setTopStage() {
 	switch {
-	case r.o.DryRun:
+	case r.staging == nil:
 	case r.hasNames():
 		r.stage = &stage{staging: r.staging}
 	default:
@@ -529,6 +532,9 @@ func (r *run) encode(f *finding) (err error) {
 	f.encoded = r.entry
 	return err
 }
+
+// InNoSet is the reason for leaving out what the rules of no set allow.
+const InNoSet scanner.Reason = "in no set"
 
 // maxLinkWarnings keeps a source full of broken links from flooding the screen.
 const maxLinkWarnings = 20

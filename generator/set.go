@@ -192,7 +192,7 @@ func (r *resourceSet) begin() (err error) {
 	lim := r.o.limits
 	lim.entries = r.o.Rotate.most(lim.entries)
 	if !r.o.DryRun {
-		r.stage = &stage{staging: r.staging}
+		r.stage = &stage{staging: r.staging, fresh: r.hasNames() && r.isFirst()}
 	}
 	if r.events, err = newEvents(r.stage, r.o.Standard, r.layout, lim, packageSize, r.o.policy()); err != nil {
 		return err

@@ -21,6 +21,9 @@ import (
 // ready. The order in which they are put is the order of the commit.
 type stage struct {
 	*staging
+	// fresh says that nothing leads to any of the files before all of them are there,
+	// so that they need no order.
+	fresh bool
 	heads []snapshot.Head // put by this run
 	all   map[string]bool // paths put by this run
 }
@@ -232,7 +235,7 @@ func (s *stage) put(d *document, ref layout.Ref, body bool) error {
 	}
 	hexDigest := hex.EncodeToString(d.digest[:])
 	if s.tx != nil {
-		s.tx.Put(publish.Put{Staged: d.name, Path: ref.Path, Length: d.length, SHA256: hexDigest, Body: body})
+		s.tx.Put(publish.Put{Staged: d.name, Path: ref.Path, Length: d.length, SHA256: hexDigest, Body: body || s.fresh})
 	}
 	s.note(d, ref)
 	if body {
@@ -249,7 +252,9 @@ func (s *stage) putAside(d *document, ref layout.Ref) error {
 	if err := d.sync(); err != nil {
 		return err
 	}
-	s.tx.Put(publish.Put{Staged: d.name, Path: ref.Path, Length: d.length, SHA256: hex.EncodeToString(d.digest[:])})
+	if s.tx != nil {
+		s.tx.Put(publish.Put{Staged: d.name, Path: ref.Path, Length: d.length, SHA256: hex.EncodeToString(d.digest[:])})
+	}
 	s.note(d, ref)
 	s.bodies++
 	return nil

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -88,8 +89,8 @@ func (f *finding) wasAnywhere() *snapshot.Previous {
 func (r *run) timeMapOf(before *snapshot.Previous) string {
 	for i := range before.Links {
 		if l := &before.Links[i]; l.Rel == relTimeMap {
-			if name, ok := r.layout.PathOf(l.Href); ok && r.layout.IsTimeMap(name) {
-				return name
+			if own := r.layout.TimeMap(before.Loc); l.Href == own.URI {
+				return own.Path
 			}
 		}
 	}
@@ -136,6 +137,7 @@ func (v *versions) add(f *finding, before *snapshot.Previous, timeMap string) er
 			m = &memento.TimeMap{}
 		}
 	}
+	m.Original = f.URI
 	if len(m.Versions) == 0 {
 		kept, err := v.keepFormer(f, before, m)
 		if err != nil || !kept {
@@ -161,7 +163,7 @@ func (v *versions) add(f *finding, before *snapshot.Previous, timeMap string) er
 	if err := v.linkTimeGate(f); err != nil {
 		return err
 	}
-	m.Original, m.Self, m.TimeGate = f.URI, own.URI, ""
+	m.Self, m.TimeGate = own.URI, ""
 	for _, l := range f.entry.Links {
 		if l.Rel == relTimeGate {
 			m.TimeGate = l.Href
@@ -270,12 +272,20 @@ func (v *versions) thin(m *memento.TimeMap, current string) error {
 	for _, x := range m.Versions {
 		if stays[x.URI] {
 			left = append(left, x)
-		} else if name, ok := v.layout.PathOf(x.URI); ok && v.layout.IsBody(name) {
+		} else if name, ok := v.pathOf(x.URI, v.layout.TimeMap(m.Original)); ok && !stays[name] {
+			stays[name] = true // one file can be several versions
 			v.dropped = append(v.dropped, name)
 		}
 	}
 	m.Versions = left
 	return nil
+}
+
+// pathOf returns the path of a version, and false for what is none of those beside a
+// TimeMap.
+func (v *versions) pathOf(uri string, timeMap layout.Ref) (string, bool) {
+	name, ok := v.layout.PathOf(uri)
+	return name, ok && v.layout.IsBody(name) && path.Dir(name) == path.Dir(timeMap.Path)
 }
 
 // drop plans to drop a TimeMap with all versions in it.
@@ -298,7 +308,7 @@ func (v *versions) named(timeMap string) ([]string, error) {
 	}
 	names := []string{timeMap}
 	for _, x := range m.Versions {
-		if name, ok := v.layout.PathOf(x.URI); ok && v.layout.IsBody(name) && path.Dir(name) == path.Dir(timeMap) {
+		if name, ok := v.pathOf(x.URI, layout.Ref{Path: timeMap}); ok {
 			names = append(names, name)
 		}
 	}
@@ -325,6 +335,59 @@ func (v *versions) finish() error {
 		}
 	}
 	return nil
+}
+
+// prune thins the versions of all resources.
+func (v *versions) prune(ctx context.Context, result *Pruned) error {
+	if v.o.Versions == nil || v.o.Versions.Keep == nil {
+		return nil
+	}
+	for p, err := range v.before(ctx) {
+		if err != nil {
+			return err
+		}
+		e := p.in[0].Previous
+		if timeMap := v.timeMapOf(e); timeMap != "" {
+			if err := v.pruneOne(e, timeMap); err != nil {
+				return err
+			}
+		}
+	}
+	for _, t := range v.timeMaps {
+		if err := v.stage.putAside(t.document, t.ref); err != nil {
+			return err
+		}
+	}
+	result.Versions = len(v.dropped)
+	for _, name := range v.dropped {
+		if err := v.addSize(name, &result.Retired, &result.RetiredBytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pruneOne thins the versions of a resource.
+func (v *versions) pruneOne(e *snapshot.Previous, timeMap string) error {
+	m, err := v.readTimeMap(timeMap)
+	if err != nil {
+		v.warn("%s cannot be read, and is left as it is: %v", timeMap, bare(err))
+		return nil
+	}
+	current := ""
+	for _, l := range e.Links {
+		if l.Rel == relMemento {
+			current = l.Href
+		}
+	}
+	n := len(m.Versions)
+	m.Original = e.Loc
+	if err := v.thin(m, current); err != nil || len(m.Versions) == n {
+		return err
+	}
+	doc, err := v.stage.complete(m.Marshal())
+	v.timeMaps = append(v.timeMaps, stagedTimeMap{doc, v.layout.TimeMap(e.Loc)})
+	return err
 }
 
 // former opens what an updated resource was, out of the last Resource Dump of one of

@@ -332,6 +332,25 @@ func TestVersionsAreThinned(t *testing.T) {
 	if len(m.Versions) != 3 {
 		t.Errorf("%d versions are kept, not 3", len(m.Versions))
 	}
+	o := w.options
+	now := w.now
+	o.Versions, o.Now, o.DryRun = &Versions{Keep: &ArchiveKeep{Daily: 2}}, func() time.Time { return now }, true
+	foreseen, err := Prune(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.DryRun = false
+	pruned, err := Prune(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(foreseen, pruned); diff != "" || pruned.Versions != 1 {
+		t.Errorf("%d versions were pruned, not 1 (-foreseen +done):\n%s", pruned.Versions, diff)
+	}
+	verified(t, w.out, verify.Content)
+	if r := w.build(); r.Wrote {
+		t.Errorf("a run after prune wrote %v", r.Heads)
+	}
 	if files := tree(t, filepath.Join(w.out, "resourcesync", "versions")); len(files) > 8 {
 		t.Errorf("%d files are kept", len(files))
 	}

@@ -15,7 +15,7 @@ import (
 // is: out of its record or, where that is lost, out of its Change List, which
 // leaves the base URL empty. The folder is the one that is named, or else the
 // usual one, or that to which the Source Description leads. Where nothing is
-// published it returns ErrNone.
+// published it returns ErrNone, and where there are several sets a *[SetsError].
 func Find(files fs.FS, folder string) (layout.Layout, error) {
 	folders := []string{folder}
 	if folder == "" {
@@ -35,6 +35,21 @@ func Find(files fs.FS, folder string) (layout.Layout, error) {
 	return layout.Layout{}, ErrNone
 }
 
+// SetsError says that a publication has several sets of resources, of which one has to
+// be chosen.
+type SetsError struct {
+	Folders []string
+}
+
+func (e *SetsError) Error() string {
+	const most = 5
+	names, more := e.Folders, ""
+	if len(names) > most {
+		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return "there are several sets of resources, in the folders " + strings.Join(names, ", ") + more
+}
+
 // byRecord finds the identity in the record.
 func byRecord(files fs.FS, at layout.Layout) (layout.Layout, error) {
 	r, err := ReadRecord(files, at)
@@ -43,6 +58,9 @@ func byRecord(files fs.FS, at layout.Layout) (layout.Layout, error) {
 	}
 	if r == nil {
 		return at, ErrNone
+	}
+	if len(r.Sets) > 0 {
+		return at, &SetsError{r.Sets}
 	}
 	l, err := layout.New(r.Identity)
 	if err == nil && l.Folder != at.Folder {

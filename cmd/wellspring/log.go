@@ -190,6 +190,9 @@ func (f *logFlags) read(files fs.FS, dir string) (*snapshot.Snapshot, layout.Lay
 	if e, ok := errors.AsType[*remote.Error](err); ok {
 		err = e // which says nothing of the publication
 	}
+	if e, ok := errors.AsType[*snapshot.SetsError](err); ok {
+		err = fmt.Errorf("%w: choose one, with --folder %s", e, e.Folders[0])
+	}
 	if err != nil {
 		return nil, l, err
 	}

@@ -17,8 +17,9 @@ func (c *cli) pruneCommand() *cobra.Command {
 		Use:   "prune [DIR]",
 		Short: "Apply other settings for what is kept, without a build",
 		Long: `Prune takes out of the publication in DIR (by default the current directory)
-what --keep-changes and --archive-keep do not keep any more, and removes files
-whose grace time is over. Builds do the same when they write. What no document
+what --keep-changes, --archive-keep and keep of [versions] in the settings do not
+keep any more, and removes files whose grace time is over. With several sets, the
+first two hold for all of them. Builds do the same when they write. What no document
 names any more stays for the grace time, for readers of older documents; the
 first run after that removes it.
 
@@ -50,7 +51,7 @@ func (c *cli) prune(cmd *cobra.Command, f *sourceFlags, args []string) error {
 		return &usageError{fmt.Errorf("the publication: %s is not a directory", o.Out), cmd.CommandPath()}
 	}
 	o.Identity.Folder = f.folder
-	for _, set := range []func(*generator.Options) error{f.setKeep, f.setClock} {
+	for _, set := range []func(*generator.Options) error{f.setKeep, f.setClock, l.setVersions} {
 		if err := set(&o); err != nil {
 			return &usageError{err, cmd.CommandPath()}
 		}
@@ -71,6 +72,7 @@ type prunedJSON struct {
 	Lists        int      `json:"change_lists"`
 	Packages     int      `json:"packages"`
 	Snapshots    int      `json:"snapshots"`
+	Versions     int      `json:"versions"`
 	Retired      int      `json:"files_retired"`
 	RetiredBytes int64    `json:"bytes_retired"`
 	Swept        int      `json:"files_swept"`
@@ -82,7 +84,7 @@ type prunedJSON struct {
 func (c *cli) printPruned(o generator.Options, p *generator.Pruned) error {
 	if c.json {
 		return c.writeJSON(prunedJSON{
-			DryRun: o.DryRun, Lists: p.Lists, Packages: p.Packages, Snapshots: p.Snapshots,
+			DryRun: o.DryRun, Lists: p.Lists, Packages: p.Packages, Snapshots: p.Snapshots, Versions: p.Versions,
 			Retired: p.Retired, RetiredBytes: p.RetiredBytes, Swept: p.Swept, SweptBytes: p.SweptBytes,
 			Heads: append([]string{}, p.Heads...), Warnings: append([]string{}, p.Warnings...),
 		})
@@ -101,7 +103,11 @@ func prunedSummary(o generator.Options, p *generator.Pruned) string {
 	if o.DryRun {
 		out, removed = "Would go out of the documents", "Would be removed"
 	}
-	text := fmt.Sprintf("%s: %s, %s, %s\n", out, plural(p.Lists, "Change List"), plural(p.Packages, "package"), plural(p.Snapshots, "archived snapshot"))
+	text := fmt.Sprintf("%s: %s, %s, %s", out, plural(p.Lists, "Change List"), plural(p.Packages, "package"), plural(p.Snapshots, "archived snapshot"))
+	if p.Versions > 0 {
+		text += ", " + plural(p.Versions, "version")
+	}
+	text += "\n"
 	text += fmt.Sprintf("%s: %s (%s)\n", removed, plural(p.Swept, "file"), humanize.Bytes(uint64(p.SweptBytes)))
 	if p.Retired > 0 {
 		text += fmt.Sprintf("Removed by the first run after %s: %s (%s)\n", graceText(o.Grace), plural(p.Retired, "file"), humanize.Bytes(uint64(p.RetiredBytes)))

@@ -148,19 +148,14 @@ func timeOf(name, text string, now func() time.Time) (time.Time, error) {
 // need the former bytes of resources.
 func (l *loaded) setBeside(o *generator.Options) (err error) {
 	if v := l.file.Versions; v != nil {
-		o.Versions = &generator.Versions{}
+		if err := l.setVersions(o); err != nil {
+			return err
+		}
 		if err := l.needDump(o, "versions", v.Line); err != nil {
 			return err
 		}
 		if o.Versions.Match, err = globs("match", v.Match); err != nil {
 			return fmt.Errorf("%s: versions: %w", l.at(v.Line), err)
-		}
-		if v.Keep != "" && v.Keep != "all" {
-			keep, err := generator.ParseArchiveKeep(v.Keep)
-			if err != nil {
-				return fmt.Errorf("%s: versions: keep: %w, nor all", l.at(v.Line), err)
-			}
-			o.Versions.Keep = &keep
 		}
 		if v.TimeGate != "" {
 			rule := relation.Rule{Name: l.at(v.Line) + ": versions: timegate", Match: []string{"**"}, Rel: "timegate", Href: v.TimeGate}
@@ -178,6 +173,24 @@ func (l *loaded) setBeside(o *generator.Options) (err error) {
 			return fmt.Errorf("%s: patches: %w", l.at(p.Line), err)
 		}
 	}
+	return nil
+}
+
+// setVersions takes which versions are kept.
+func (l *loaded) setVersions(o *generator.Options) error {
+	if l.file == nil || l.file.Versions == nil {
+		return nil
+	}
+	o.Versions = &generator.Versions{}
+	v := l.file.Versions
+	if v.Keep == "" || v.Keep == "all" {
+		return nil
+	}
+	keep, err := generator.ParseArchiveKeep(v.Keep)
+	if err != nil {
+		return fmt.Errorf("%s: versions: keep: %w, nor all", l.at(v.Line), err)
+	}
+	o.Versions.Keep = &keep
 	return nil
 }
 
