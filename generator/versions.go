@@ -42,6 +42,8 @@ type versions struct {
 	timeMaps []stagedTimeMap
 	// dropped are files that nothing names any more.
 	dropped []string
+	// any says that a resource has versions.
+	any bool
 	// ended are the TimeMaps of sets that are published no more. What is not in
 	// another set goes with them.
 	ended map[string]bool
@@ -64,14 +66,22 @@ func (v *versions) keep(f *finding) error {
 	}
 	timeMap := v.timeMapOf(before)
 	delete(v.ended, timeMap)
-	o := v.o.Versions
-	if o == nil || f.Type == resourcesync.Deleted || len(o.Match) > 0 && !matchesAny(o.Match, f.Path) {
+	switch {
+	case f.Type == resourcesync.Deleted:
+		return v.drop(timeMap)
+	case f.Type == "" || v.stage == nil: // a dry run cannot know the links of what has changed
+		return v.carry(f, before, timeMap)
+	case !v.wanted(f):
 		return v.drop(timeMap)
 	}
-	if f.Type == "" || v.stage == nil { // a dry run cannot know the links of what has changed
-		return v.carry(f, before, timeMap)
-	}
 	return v.add(f, before, timeMap)
+}
+
+// wanted reports whether a resource is one whose versions are kept. Those of others
+// stay as long as it does not change, since Change Lists name them.
+func (v *versions) wanted(f *finding) bool {
+	o := v.o.Versions
+	return o != nil && (len(o.Match) == 0 || matchesAny(o.Match, f.Path))
 }
 
 // wasAnywhere returns what a set published of the resource, or nil.
@@ -102,6 +112,7 @@ func (v *versions) carry(f *finding, before *snapshot.Previous, timeMap string) 
 	if timeMap == "" {
 		return nil
 	}
+	v.any = true
 	own := v.layout.TimeMap(f.URI)
 	for _, l := range before.Links {
 		if l.Rel == relTimeMap && l.Href == own.URI || l.Rel == relMemento && strings.HasPrefix(l.Href, strings.TrimSuffix(own.URI, path.Base(own.Path))) {
@@ -113,7 +124,7 @@ func (v *versions) carry(f *finding, before *snapshot.Previous, timeMap string) 
 
 // linkTimeGate adds the link to the TimeGate of a resource.
 func (v *versions) linkTimeGate(f *finding) error {
-	if v.o.Versions.TimeGate == nil {
+	if !v.wanted(f) || v.o.Versions.TimeGate == nil {
 		return nil
 	}
 	planned, err := v.o.Versions.TimeGate.Plan(f.resource())
@@ -306,9 +317,10 @@ func (v *versions) named(timeMap string) ([]string, error) {
 		v.warn("%s cannot be read, so that its versions are left where they are: %v", timeMap, bare(err))
 		return nil, nil
 	}
-	names := []string{timeMap}
+	names, seen := []string{timeMap}, map[string]bool{}
 	for _, x := range m.Versions {
-		if name, ok := v.pathOf(x.URI, layout.Ref{Path: timeMap}); ok {
+		if name, ok := v.pathOf(x.URI, layout.Ref{Path: timeMap}); ok && !seen[name] { // one file can be several
+			seen[name] = true
 			names = append(names, name)
 		}
 	}

@@ -107,13 +107,21 @@ func (h *versioned) play() {
 		h.note()
 		h.check()
 	}
+	// Without the setting they stay, until what they are of changes or goes.
 	h.options.Versions = nil
+	h.moveHouse()
+	h.last = &Report{}
+	h.check()
+	for name := range h.files {
+		h.remove(name)
+	}
 	h.build()
 	h.now = h.now.Add(2 * oneDay)
 	h.file("x", "x", h.now)
 	h.build()
+	verified(h.t, h.out, verify.Content)
 	if left := tree(h.t, filepath.Join(h.out, "resourcesync", "versions")); len(left) > 0 {
-		h.t.Fatalf("%d files are left although no versions are kept", len(left))
+		h.t.Fatalf("%d files are left of resources that are gone", len(left))
 	}
 }
 

@@ -175,7 +175,7 @@ func (c *linkedCheck) gather(ctx context.Context, l *listOfLinks) error {
 				continue
 			}
 			r := c.record(l, e, i)
-			if l.current && (!isChange || n == e.n || !strings.EqualFold(e.links[i].Rel, relMemento)) {
+			if l.current && (!isChange || n == e.n || strings.EqualFold(e.links[i].Rel, relPatch)) {
 				r.change = linkTo
 			}
 			failed = c.ledger.put(l.document, e, r)
@@ -186,7 +186,8 @@ func (c *linkedCheck) gather(ctx context.Context, l *listOfLinks) error {
 
 // lastChanges returns which entry of a current Change List is the last one of each
 // resource. The mementos of others are of versions that may have been thinned out since,
-// while the patches lead from one to the next.
+// or are gone with the resource and its TimeMap, while the patches lead from one to the
+// next.
 func (c *linkedCheck) lastChanges(ctx context.Context, l *listOfLinks) (map[[2]uint64]int, error) {
 	if !l.current || !l.form.changes {
 		return nil, nil
