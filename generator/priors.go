@@ -54,7 +54,8 @@ func (r *resourceSet) priors(ctx context.Context) iter.Seq2[*prior, error] {
 	}
 }
 
-// manySets is from where on lists are not read ahead, each with memory for that.
+// manySets is from where on lists are not read ahead, each with memory for that, and
+// are opened only where it is their turn.
 const manySets = 16
 
 func (r *resourceSet) resources(ctx context.Context) iter.Seq2[*snapshot.Previous, error] {
@@ -68,10 +69,9 @@ func (r *resourceSet) resources(ctx context.Context) iter.Seq2[*snapshot.Previou
 func mergePriors(ctx context.Context, sets []*resourceSet, yield func(*prior, error) bool) {
 	var h priorHeap
 	for _, set := range sets {
-		next, stop := iter.Pull2(set.resources(ctx))
-		defer stop()
-		s := &priorStream{set: set, pull: next}
-		if ok, err := s.next(); err != nil {
+		s := &priorStream{ctx: ctx, set: set}
+		defer s.close()
+		if ok, err := s.first(); err != nil {
 			yield(nil, err)
 			return
 		} else if ok {
@@ -103,14 +103,46 @@ func mergePriors(ctx context.Context, sets []*resourceSet, yield func(*prior, er
 
 // priorStream is what was published in one set, and where its reading is.
 type priorStream struct {
+	ctx     context.Context // of the merge, whose part the stream is
 	set     *resourceSet
 	pull    func() (*snapshot.Previous, error, bool)
+	stop    func()
 	current *snapshot.Previous
 }
 
-func (s *priorStream) next() (ok bool, err error) {
-	s.current, err, ok = s.pull()
+// first goes to the first resource. Where there are many sets, the stream is closed
+// again until that has its turn.
+func (s *priorStream) first() (ok bool, err error) {
+	s.open()
+	if s.current, err, ok = s.pull(); ok && len(s.set.sets) > manySets {
+		first := *s.current
+		s.current = &first
+		s.close()
+	}
 	return ok, s.set.failed(err)
+}
+
+// next goes to the next resource.
+func (s *priorStream) next() (ok bool, err error) {
+	if s.pull == nil {
+		s.open()
+		if _, err, _ := s.pull(); err != nil { // the first one has been
+			return false, s.set.failed(err)
+		}
+	}
+	if s.current, err, ok = s.pull(); !ok {
+		s.close()
+	}
+	return ok, s.set.failed(err)
+}
+
+func (s *priorStream) open() { s.pull, s.stop = iter.Pull2(s.set.resources(s.ctx)) }
+
+func (s *priorStream) close() {
+	if s.stop != nil {
+		s.stop()
+	}
+	s.pull, s.stop = nil, nil
 }
 
 // priorHeap has the stream with the first URI on top, and among those that of the

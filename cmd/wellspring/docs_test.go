@@ -132,7 +132,7 @@ func TestTemplateIsValid(t *testing.T) {
 		lines = append(lines, line)
 	}
 	_, err := settings.Parse("x.toml", []byte(strings.Join(lines, "")), settingKeys())
-	if err == nil || !strings.Contains(err.Error(), "the set: it has no name") {
+	if err == nil || !strings.Contains(err.Error(), "the resource rule: it has no match") {
 		t.Errorf("the template has another mistake than that rules are empty: %v", err)
 	}
 }

@@ -46,8 +46,8 @@ func summary(o generator.Options, r *generator.Report) string {
 		line("The commit of an interrupted run was completed first.")
 	}
 	line("%s: %s, %s", plural(r.Resources, "resource"), changes(o, r), humanize.Bytes(uint64(r.Bytes)))
-	for i := range r.Sets {
-		line("  %s", setSummary(o, &r.Sets[i]))
+	for _, text := range setSummaries(o, r) {
+		line("  %s", text)
 	}
 	if r.Read > 0 {
 		line("%s read (%s)", plural(r.Read, "file"), humanize.Bytes(uint64(r.ReadBytes)))
@@ -92,6 +92,29 @@ func changes(o generator.Options, r *generator.Report) string {
 		return counts
 	}
 	return "no changes"
+}
+
+// mostSets is how many sets people want to read about at once.
+const mostSets = 20
+
+// setSummaries sums up the sets, or the first of those that are new or have changed if
+// there are very many.
+func setSummaries(o generator.Options, r *generator.Report) (lines []string) {
+	more := 0
+	for i := range r.Sets {
+		s := &r.Sets[i]
+		switch {
+		case len(r.Sets) > mostSets && !s.First && s.Events()+s.Refreshed == 0:
+		case len(lines) == mostSets:
+			more++
+		default:
+			lines = append(lines, setSummary(o, s))
+		}
+	}
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("and %s more sets", humanize.Comma(int64(more))))
+	}
+	return lines
 }
 
 // setSummary sums up one set of several.

@@ -16,6 +16,7 @@ type auditJSON struct {
 	Entries    int            `json:"entries"`
 	Packages   int            `json:"packages"`
 	Bitstreams int            `json:"bitstreams"`
+	Linked     int            `json:"linked"`
 	Resources  int            `json:"resources"`
 	Unread     int            `json:"resources_not_compared"`
 	Bytes      int64          `json:"bytes"`
@@ -43,7 +44,7 @@ func (c *cli) printAudit(r *verify.Report, strict bool) error {
 	if c.json {
 		j := auditJSON{
 			Place: r.Place, Documents: r.Documents, Entries: r.Entries, Packages: r.Packages, Bitstreams: r.Bitstreams,
-			Resources: r.Resources, Unread: r.Unread, Bytes: r.Bytes, Errors: r.Errors, Warnings: r.Warnings,
+			Resources: r.Resources, Linked: r.Linked, Unread: r.Unread, Bytes: r.Bytes, Errors: r.Errors, Warnings: r.Warnings,
 			Notes: r.Notes, Findings: []findingJSON{}, More: r.More,
 		}
 		for _, f := range r.Findings {
@@ -126,6 +127,9 @@ func auditSummary(r *verify.Report) string {
 	}
 	if r.Resources > 0 {
 		parts = append(parts, plural(r.Resources, "resource")+" compared")
+	}
+	if r.Linked > 0 {
+		parts = append(parts, plural(r.Linked, "linked file"))
 	}
 	if r.Unread > 0 {
 		parts = append(parts, plural(r.Unread, "resource")+" not compared, since it is not known where they lie (--resources)")
