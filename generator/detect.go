@@ -168,15 +168,16 @@ func (d *detector) assign(before *prior, c *candidate) {
 		was = before.in
 	}
 	for _, set := range d.index.sets(c.After.Path, was) {
-		m := member{set: set}
-		if m.isIn = c.HasAfter && set.rules.has(&c.After, d.o.typeByName(c.After.Path)); !m.isIn && (len(was) == 0 || was[0].set != set) {
+		isIn := c.HasAfter && (set.rules == nil || set.rules.has(&c.After, d.o.typeByName(c.After.Path)))
+		wasIn := len(was) > 0 && was[0].set == set
+		if !isIn && !wasIn {
 			continue
 		}
-		if len(was) > 0 && was[0].set == set {
-			m.before, m.wasIn = *was[0].Previous, true
+		c.in = append(c.in, member{set: set, isIn: isIn, wasIn: wasIn})
+		if wasIn {
+			c.in[len(c.in)-1].before = *was[0].Previous
 			was = was[1:]
 		}
-		c.in = append(c.in, m)
 	}
 	for i := range c.in {
 		if c.in[i].wasIn {
@@ -523,17 +524,16 @@ func (d *detector) clamp(path string) {
 	}
 }
 
-// same reports whether a finding leaves the published entry as it is.
-func (f *finding) same() bool {
-	return f.before != nil && f.before.Position.Canonical && f.sameBitstream() &&
-		f.before.ChangeFreq == f.entry.ChangeFreq && slices.Equal(f.before.Links, f.entry.Links)
+// sameAs reports whether an entry that was published is as a finding would have it, and
+// written as we write it.
+func (f *finding) sameAs(b *snapshot.Previous) bool {
+	return b.Position.Canonical && f.sameBitstreamAs(b) && b.ChangeFreq == f.entry.ChangeFreq && slices.Equal(b.Links, f.entry.Links)
 }
 
-// sameBitstream reports whether a finding leaves as it is what manifests say of a
+// sameBitstreamAs reports whether a finding leaves as it is what manifests say of a
 // resource, which is without its links.
-func (f *finding) sameBitstream() bool {
-	b := f.before
-	return b != nil && b.LastModified.Equal(f.entry.LastModified) && b.Metadata == f.entry.Metadata
+func (f *finding) sameBitstreamAs(b *snapshot.Previous) bool {
+	return b.LastModified.Equal(f.entry.LastModified) && b.Metadata == f.entry.Metadata
 }
 
 // reserved are the URIs of the publication, which no resource may have.

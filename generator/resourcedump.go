@@ -118,7 +118,7 @@ func (d *resourceDump) put(f *finding) error {
 		}
 		return d.describe(f)
 	}
-	if f.sameBitstream() {
+	if f.sameBitstreamAs(f.before) {
 		return d.keep(f.before)
 	}
 	if err := d.flush(); err != nil { // the metadata alone is new

@@ -82,17 +82,13 @@ func resourceListHead(l layout.Layout, part bool, at, completed time.Time) resou
 	return d
 }
 
-// add takes the next resource, in the order of URIs. One that was deleted has no
-// entry any more.
+// add takes the next resource, in the order of URIs, if it is not as it was published.
+// One that was deleted has no entry any more.
 func (r *resourceList) add(f *finding) error {
+	r.changed = true
 	if f.Type == resourcesync.Deleted {
-		r.changed = true
 		return nil
 	}
-	if f.same() {
-		return r.keep(f.before, f.point)
-	}
-	r.changed = true
 	if err := r.cutBefore(len(f.encoded)); err != nil {
 		return err
 	}

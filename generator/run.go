@@ -462,7 +462,7 @@ func (r *run) take(f *finding) error {
 	}
 	for i := range f.in {
 		m := &f.in[i]
-		if err := m.set.take(m.set.view(f, m)); err != nil {
+		if err := m.set.take(f, m); err != nil {
 			return m.set.failed(err)
 		}
 	}
@@ -505,8 +505,14 @@ func (r *run) write(f *finding) error {
 	f.point = layout.PointOf(f.entry.Loc)
 	for i := range f.in {
 		m := &f.in[i]
+		if m.change == "" && f.sameAs(&m.before) {
+			if err := m.set.keep(&m.before, f.point); err != nil {
+				return m.set.failed(err)
+			}
+			continue
+		}
 		v := m.set.view(f, m)
-		if m.change != resourcesync.Deleted && !v.same() {
+		if m.change != resourcesync.Deleted {
 			refreshed = refreshed || m.change == ""
 			if err := r.encode(f); err != nil {
 				return err

@@ -230,25 +230,33 @@ var membershipChanged = map[resourcesync.ChangeType]string{
 }
 
 // take counts a finding and puts it into packages.
-func (r *resourceSet) take(f *finding) error {
+func (r *resourceSet) take(f *finding, m *member) error {
+	r.counted(f, m)
+	if m.change == "" && r.dump == nil {
+		return nil
+	}
+	v := r.view(f, m)
+	if v.Type != "" && !r.isFirst() {
+		r.o.OnChange(v.Change)
+	}
+	return r.pack(v)
+}
+
+// counted counts a finding.
+func (r *resourceSet) counted(f *finding, m *member) {
 	n := &r.found
-	switch f.Type {
+	switch m.change {
 	case resourcesync.Deleted:
 		n.Deleted++
 		r.hidden.look(r, f.entry.Loc)
+		return
 	case resourcesync.Created:
 		n.Created++
 	case resourcesync.Updated:
 		n.Updated++
 	}
-	if f.Type != resourcesync.Deleted {
-		n.Resources++
-		n.Bytes += f.size
-	}
-	if f.Type != "" && !r.isFirst() {
-		r.o.OnChange(f.Change)
-	}
-	return r.pack(f)
+	n.Resources++
+	n.Bytes += f.size
 }
 
 // pack puts a finding into packages, and decides in which list its event will be.
@@ -273,9 +281,18 @@ func (r *resourceSet) pack(f *finding) error {
 	return r.dump.add(f)
 }
 
-// write passes a finding, with all that is said of it, to what writes the lists.
+// keep takes over what is published of a resource, just so.
+func (r *resourceSet) keep(b *snapshot.Previous, end layout.Point) error {
+	if r.o.DryRun {
+		return nil
+	}
+	return r.list.keep(b, end)
+}
+
+// write passes a finding that says something new, with all that is said of it, to what
+// writes the lists.
 func (r *resourceSet) write(f *finding) error {
-	if f.Type == "" && !f.same() {
+	if f.Type == "" {
 		r.found.Refreshed++
 	}
 	if r.o.DryRun {
