@@ -398,6 +398,40 @@ func archivesScenario(t *testing.T) *scenario {
 	return sc
 }
 
+// setsScenario has several sets, one of which is new and one gone, versions and
+// patches, and sweeps versions of what is gone.
+func setsScenario(t *testing.T) *scenario {
+	dir := t.TempDir()
+	s := newSite(t, dir)
+	all := "[versions]\n[patches]\n[[set]]\nname = \"all\"\n"
+	config := func(name, text string) []string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return []string{"--grace", "1s", "--config", name}
+	}
+	s.first()
+	s.flags = config("before.toml", all+"[[set]]\nname = \"gone\"\ninclude = [\"*.csv\"]\n")
+	for i, text := range []string{"former", "later"} {
+		s.write("data/rows.csv", strings.Repeat("some rows of a table\n", 100)+text, faultsStart.Add(-time.Hour))
+		s.write("data/deep/c.txt", text, faultsStart.Add(-time.Hour))
+		s.build(faultsStart.Add(time.Duration(i) * time.Minute))
+	}
+	s.remove("data/deep")
+	s.build(faultsStart.Add(2 * time.Minute))
+	s.flags = config("after.toml", all+"[[set]]\nname = \"new\"\ninclude = [\"other/\"]\n")
+	s.edit()
+	s.write("data/rows.csv", strings.Repeat("some rows of a table\n", 100)+"now", faultsStart.Add(-time.Hour))
+	sc := (&scenario{calls: allCalls, now: faultsStart.Add(time.Hour), site: s, large: true}).finish(t)
+	for _, d := range []string{"patches/", "versions/", "new/changelist.xml"} {
+		if !slices.ContainsFunc(differences(sc.want, sc.old), func(name string) bool { return strings.Contains(name, d) }) {
+			t.Fatalf("nothing is different in %s", d)
+		}
+	}
+	return sc
+}
+
 // indexScenario has an Index, and sweeps bodies that were replaced before.
 func indexScenario(t *testing.T) *scenario {
 	if !isLong() {
@@ -442,6 +476,7 @@ func TestFaultAtEachCall(t *testing.T) {
 		"reading":  readingScenario,
 		"index":    indexScenario,
 		"archives": archivesScenario,
+		"sets":     setsScenario,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

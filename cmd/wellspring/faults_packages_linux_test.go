@@ -96,6 +96,11 @@ func (r *strictReader) zipPackage(e *rsEntry, capability string) *rsDocument {
 			r.t.Errorf("%s: %s is not what the manifest says", name, entry.Loc)
 		}
 		delete(files, path)
+		for _, l := range entry.Links {
+			if patch, there := files[strings.TrimPrefix(l.Path, "/")]; there && bytesOf([]byte(patch)) == l.Hash+" "+l.Length {
+				delete(files, strings.TrimPrefix(l.Path, "/"))
+			}
+		}
 	}
 	if len(files) > 0 {
 		r.t.Errorf("%s: %d files are not in the manifest", name, len(files))
