@@ -94,6 +94,7 @@ type detector struct {
 	clamped      int
 	firstClamped string
 	modified     modified // when what is new or changed was
+	lastMods     lastMods
 	reserve      reserved
 	tree         scanner.Tree
 	contents     *contents
@@ -462,11 +463,6 @@ func (d *detector) publishedHash(known resourcesync.Hash) resourcesync.Hash {
 
 // fromBytes compares digests, which is what decides.
 func (d *detector) fromBytes(c *candidate, now *cached, read bool) (*finding, error) {
-	modified := d.lastModified(c.After.Path, now.stat.ModTime)
-	if !modified.Equal(now.stat.ModTime.Truncate(time.Second)) || !now.stat.ModTime.Add(racy).Before(d.next) ||
-		c.Before != nil && !c.Before.LastModified.Equal(modified) {
-		d.remember(now)
-	}
 	f := &d.result
 	*f = finding{
 		Change: Change{Type: resourcesync.Created, Reason: "new", Path: c.After.Path, URI: c.After.URI},
@@ -474,12 +470,23 @@ func (d *detector) fromBytes(c *candidate, now *cached, read bool) (*finding, er
 		read:   read,
 	}
 	if c.Before != nil {
-		if f.Type, f.Reason = compare(&c.Before.Metadata, now); f.Type == "" {
-			modified = c.Before.LastModified
-		}
+		f.Type, f.Reason = compare(&c.Before.Metadata, now)
 	}
+	modified := now.stat.ModTime
 	if f.Type != "" {
-		d.modified.add(now.stat.ModTime)
+		var err error
+		if modified, err = d.lastMods.of(c.After.Path, modified); err != nil {
+			return nil, err
+		}
+		d.modified.add(modified)
+	}
+	modified = d.lastModified(c.After.Path, modified)
+	if !modified.Equal(now.stat.ModTime.Truncate(time.Second)) || !now.stat.ModTime.Add(racy).Before(d.next) ||
+		c.Before != nil && !c.Before.LastModified.Equal(modified) {
+		d.remember(now)
+	}
+	if f.Type == "" {
+		modified = c.Before.LastModified
 	}
 	f.entry = resourcesync.Entry{Loc: c.After.URI, LastModified: modified}
 	f.entry.Metadata.Hash = d.publishedHash(now.hash)

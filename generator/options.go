@@ -69,6 +69,8 @@ type Options struct {
 	SettingsFile string
 	// Links are what resources link to; nil stands for no links.
 	Links *relation.Rules
+	// LastMod says which time of modification is published; by default LastModFile.
+	LastMod LastMod
 	// Resources are rules about what is said of resources. Of those that say
 	// something, the first one that matches counts.
 	Resources []*ResourceRule

@@ -150,7 +150,7 @@ func (r *run) survey(ctx context.Context) error {
 	defer r.linker.close()
 	stop := r.meter.start(ctx, r.count)
 	defer stop()
-	d := r.detector()
+	d := r.detector(ctx)
 	defer d.cache.close()
 	for f, err := range r.findings(ctx, d) {
 		if err == nil {
@@ -177,7 +177,8 @@ func (r *run) survey(ctx context.Context) error {
 			d.firstClamped, d.clamped-1)
 	}
 	r.report.Warnings = append(r.report.Warnings, r.oddNames.warnings()...)
-	if d.modified.atOnce() {
+	d.lastMods.warn(r.warn)
+	if d.lastMods.fromFiles() && d.modified.atOnce() {
 		r.warn("nearly all files that are new or changed were modified within two minutes, as after a checkout or a copy: their lastmod says no more than that")
 	}
 	for _, set := range r.sets {
@@ -251,11 +252,11 @@ func refuseIdentity(err error) error {
 	return err
 }
 
-func (r *run) detector() *detector {
+func (r *run) detector(ctx context.Context) *detector {
 	d := &detector{
 		o: &r.o, at: r.at(1), latest: r.at(r.chunks), wall: time.Now, began: r.began.Add(-time.Second), next: r.now, cache: &cacheReader{},
 		remember: func(*cached) {}, reserve: r.reserved(), tree: r.tree,
-		contents: r.newContents(), index: newSetIndex(r.sets),
+		contents: r.newContents(), index: newSetIndex(r.sets), lastMods: newLastMods(ctx, &r.o, r.at(1)),
 	}
 	for _, set := range r.sets {
 		if at := set.listAt(); !at.IsZero() && at.Before(d.next) {

@@ -35,6 +35,7 @@ type sourceFlags struct {
 	hash                    []string
 	checksum                bool
 	cache                   string
+	lastmod                 string
 	jobs                    int
 	dumps                   string
 	packageSize             string
@@ -74,6 +75,7 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.hash, "hash", []string{"sha-256"}, "digest `algorithms` to publish: md5, sha-1, sha-256, sha-512")
 	flags.BoolVar(&f.checksum, "checksum", false, "read every file, even if length and time are as they were")
 	flags.StringVar(&f.cache, "cache", "", "`file` of the stat cache, or none (default: in the user's cache directory)")
+	flags.StringVar(&f.lastmod, "lastmod", string(generator.LastModFile), "modification `time` of what is new or changed: mtime (the file's own), git (its last commit) or run (that of the publication)")
 	flags.IntVar(&f.jobs, "jobs", 0, "`number` of files to read at the same time (default: one for each processor)")
 	flags.StringVar(&f.dumps, "dumps", "resource,change", "packages with the content to publish: `resource,change`, one of them, or none")
 	flags.StringVar(&f.packageSize, "package-size", "128MiB", "largest `size` of a package, unless it holds one file alone")
@@ -187,6 +189,9 @@ func (f *sourceFlags) setReading(o *generator.Options) (err error) {
 	}
 	if f.jobs < 0 {
 		return fmt.Errorf("--jobs is %d, less than one", f.jobs)
+	}
+	if o.LastMod, err = generator.ParseLastMod(f.lastmod); err != nil {
+		return fmt.Errorf("--lastmod: %w", err)
 	}
 	limit, err := generator.ParseLimit(f.maxDelete)
 	if err != nil {

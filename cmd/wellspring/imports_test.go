@@ -14,11 +14,12 @@ const module = "github.com/wellspring-sync/wellspring/"
 // right of it in the picture of ARCHITECTURE.md.
 var allowed = map[string][]string{
 	"cmd/wellspring": {"generator", "hashing", "history", "layout", "publish", "relation", "remote", "resourcesync", "scanner", "settings", "snapshot", "verify"},
-	"generator":      {"hashing", "layout", "memento", "original", "patch", "publish", "relation", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
+	"generator":      {"commits", "hashing", "layout", "memento", "original", "patch", "publish", "relation", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
 	"hashing":        {"resourcesync"},
 	"history":        {"resourcesync", "snapshot"},
 	"layout":         {},
 	"original":       {"remote", "resourcesync"},
+	"commits":        {},
 	"memento":        {},
 	"patch":          {},
 	"publish":        {},
