@@ -2,8 +2,9 @@ package generator
 
 import (
 	"context"
+	"maps"
+	"slices"
 
-	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
@@ -11,23 +12,27 @@ import (
 // name, which come first.
 func (r *run) filesOf(ctx context.Context, s *snapshot.Snapshot, from *elsewhere) ([]snapshot.File, error) {
 	files, err := s.Files()
-	if err != nil || s.Record == nil {
-		return files, err
+	if err != nil {
+		return nil, err
 	}
-	var beside []snapshot.File
-	if s.Record.Versions {
-		if beside, err = r.versionFiles(ctx, s, from); err != nil {
-			return nil, err
-		}
+	beside, err := r.besideOf(ctx, s, from)
+	return append(beside, files...), err
+}
+
+// besideOf returns the versions and patches that the lists of a set name.
+func (r *run) besideOf(ctx context.Context, s *snapshot.Snapshot, from *elsewhere) ([]snapshot.File, error) {
+	beside, err := r.versionFiles(ctx, s, from)
+	if err != nil {
+		return nil, err
 	}
-	if s.Record.Patches {
-		patches, err := r.patchFiles(s)
-		if err != nil {
-			return nil, err
-		}
-		beside = append(beside, patches...)
+	patches, err := r.patchesOf(s, nil)
+	if err != nil {
+		return nil, err
 	}
-	return append(beside, files...), nil
+	for _, name := range slices.Sorted(maps.Keys(patches)) {
+		beside = append(beside, snapshot.File{Path: name, Body: true, Retired: true})
+	}
+	return beside, nil
 }
 
 // versionFiles returns the TimeMaps that the Resource List names, and the versions in
@@ -39,42 +44,33 @@ func (r *run) versionFiles(ctx context.Context, s *snapshot.Snapshot, from *else
 			return nil, err
 		}
 		if name := r.timeMapOf(e); name != "" {
-			timeMaps = append(timeMaps, snapshot.File{Path: name})
+			timeMaps = append(timeMaps, snapshot.File{Path: name, Retired: true})
 		}
 	}
 	if err := from.fetch(ctx, timeMaps); err != nil {
 		return nil, err
 	}
-	v := &versions{run: &run{layout: r.layout, out: from}}
+	there := &run{layout: r.layout, out: from}
+	v := &versions{run: there}
 	for _, t := range timeMaps {
-		names, err := v.named(t.Path)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
+		for _, name := range v.named(t.Path) {
 			files = append(files, snapshot.File{Path: name, Body: name != t.Path, Retired: true})
 		}
 	}
+	r.report.Warnings = append(r.report.Warnings, there.report.Warnings...)
 	return files, nil
 }
 
-// patchFiles returns the patches that Change Lists name, each once.
-func (r *run) patchFiles(s *snapshot.Snapshot) (files []snapshot.File, err error) {
-	seen := map[string]bool{}
+// patchesOf adds the patches that Change Lists name to others.
+func (r *run) patchesOf(s *snapshot.Snapshot, others map[string]bool) (map[string]bool, error) {
+	if others == nil {
+		others = map[string]bool{}
+	}
 	set := &resourceSet{run: r, prev: previous{snapshot: s}}
 	for _, list := range set.allLists() {
-		err := s.EachChange(list, func(e *resourcesync.Entry) error {
-			eachPatchOf(r.layout, e, func(name string) {
-				if !seen[name] {
-					seen[name] = true
-					files = append(files, snapshot.File{Path: name, Body: true, Retired: true})
-				}
-			})
-			return nil
-		})
-		if err != nil {
+		if err := set.eachPatch(list, func(name string) { others[name] = true }); err != nil {
 			return nil, err
 		}
 	}
-	return files, nil
+	return others, nil
 }

@@ -200,20 +200,22 @@ func (d *detector) mustPack(c *candidate) bool {
 		if m.wasIn {
 			return m.isIn && m.set.o.Dumps.Resource && (m.before.Package == nil || m.before.Package.Lost != nil)
 		}
-		return m.mayNeedContent() && m.set.rules.hasType(c.Before.Metadata.Type)
+		return m.mayNeedContent() && m.set.rules.hasType(d.o.typeOf(c.After.Path, c.Before.Metadata.Type))
 	})
 }
 
 // needsContent reports whether a file with digests that are known has to go into
 // a package of any set.
 func (d *detector) needsContent(c *candidate, pack bool, known *cached) bool {
-	return d.contents != nil && (pack || slices.ContainsFunc(c.in, func(m member) bool { return m.needsContent(known) }))
+	return d.contents != nil && (pack || slices.ContainsFunc(c.in, func(m member) bool {
+		return m.needsContent(known, d.o.typeOf(c.After.Path, known.typ))
+	}))
 }
 
-func (m *member) needsContent(known *cached) bool {
+func (m *member) needsContent(known *cached, mediaType string) bool {
 	dumps := &m.set.o.Dumps
 	switch {
-	case !m.isIn || !m.set.rules.hasType(known.typ):
+	case !m.isIn || !m.set.rules.hasType(mediaType):
 		return false
 	case !m.wasIn:
 		return dumps.Resource || dumps.Change && !m.set.isFirst()

@@ -30,7 +30,7 @@ func appendLinks(b []byte, links []resourcesync.Link) []byte {
 	b = binary.AppendUvarint(b, uint64(len(links)))
 	for i := range links {
 		l := &links[i]
-		for _, s := range [...]string{l.Rel, l.Href, string(l.Hash), l.Type, l.Path} {
+		for _, s := range [...]string{l.Rel, l.Href, string(l.Hash), l.Type, l.Path, l.Encoding} {
 			b = appendText(b, s)
 		}
 		modified, dated := int64(0), byte(0)
@@ -62,7 +62,7 @@ func readLinks(r *bufio.Reader) ([]resourcesync.Link, error) {
 }
 
 func readLink(r *bufio.Reader, l *resourcesync.Link) error {
-	var texts [5]string
+	var texts [6]string
 	for i := range texts {
 		var err error
 		if texts[i], err = readText(r); err != nil {
@@ -78,7 +78,7 @@ func readLink(r *bufio.Reader, l *resourcesync.Link) error {
 		return err
 	}
 	*l = resourcesync.Link{
-		Rel: texts[0], Href: texts[1], Hash: resourcesync.Hash(texts[2]), Type: texts[3], Path: texts[4], Length: length, HasLength: hasLength,
+		Rel: texts[0], Href: texts[1], Hash: resourcesync.Hash(texts[2]), Type: texts[3], Path: texts[4], Encoding: texts[5], Length: length, HasLength: hasLength,
 	}
 	if dated {
 		l.Modified = time.Unix(modified, 0).UTC()

@@ -87,7 +87,7 @@ func (x *facts) add(f *finding) error {
 	x.n++
 	md := &f.entry.Metadata
 	b := x.buf[:0]
-	for _, s := range [...]string{f.entry.Loc, f.Path, string(f.Type), f.Reason, string(md.Hash), md.Type} {
+	for _, s := range [...]string{f.entry.Loc, f.Path, string(f.Type), f.Reason, string(md.Hash), md.Type, md.Encoding} {
 		b = appendText(b, s)
 	}
 	modified := int64(0)
@@ -117,7 +117,7 @@ func (x *facts) finish() error { return x.w.Flush() }
 
 // read reads the next fact.
 func (f *fact) read(r *bufio.Reader) error {
-	var texts [6]string
+	var texts [7]string
 	for i := range texts {
 		var err error
 		if texts[i], err = readText(r); err != nil {
@@ -158,7 +158,7 @@ func (f *fact) read(r *bufio.Reader) error {
 	if f.Type == resourcesync.Deleted {
 		return nil
 	}
-	f.entry.Metadata.Hash, f.entry.Metadata.Type = resourcesync.Hash(texts[4]), texts[5]
+	f.entry.Metadata.Hash, f.entry.Metadata.Type, f.entry.Metadata.Encoding = resourcesync.Hash(texts[4]), texts[5], texts[6]
 	f.entry.Metadata.SetLength(size)
 	f.entry.Links = links
 	if dated == 1 {

@@ -135,6 +135,7 @@ func (k *linker) toFile(l *resourcesync.Link, p relation.Planned) (bool, error) 
 	l.Href = uri
 	md := &target.Metadata
 	l.Modified, l.Hash, l.Length, l.HasLength = target.LastModified, md.Hash, md.Length, md.HasLength
+	l.Encoding = md.Encoding
 	if l.Type == "" {
 		l.Type = md.Type
 	}
@@ -178,7 +179,7 @@ func (k *linker) bytes(f *finding) (n int64, err error) {
 			l.Pri = p.Link.Pri
 		case p.File != "": // of which as much is said as can be
 			l.Href = cmp.Or(l.Href, k.uri(p.File))
-			l.Modified, l.Hash, l.Type = someTime, f.entry.Metadata.Hash, cmp.Or(l.Type, longestType)
+			l.Modified, l.Hash, l.Type, l.Encoding = someTime, f.entry.Metadata.Hash, cmp.Or(l.Type, longestType), k.o.longestEncoding()
 			l.Length, l.HasLength = math.MaxInt64, true
 		}
 		bare := resourcesync.Entry{Loc: "x"}

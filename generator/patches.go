@@ -30,13 +30,13 @@ const relPatch = "http://www.openarchives.org/rs/terms/patch"
 type patched struct {
 	link    resourcesync.Link // without path
 	path    string            // in a package
-	content []byte            // nil once it is in packages
+	content []byte            // nil once all packages are made
 }
 
 // describeChange makes a patch for an updated resource, if it is worth it.
 func (r *run) describeChange(st *stage, f *finding) error {
 	o := r.o.Patches
-	if o == nil || st == nil || f.Type != resourcesync.Updated || f.content == nil || f.size > patch.MaxLength ||
+	if o == nil || st == nil || f.Type != resourcesync.Updated || !f.isUpdatedAnywhere() || f.content == nil || f.size > patch.MaxLength ||
 		f.formerLength() > patch.MaxLength || len(o.Match) > 0 && !matchesAny(o.Match, f.Path) {
 		return nil
 	}
@@ -73,6 +73,12 @@ func (r *run) describeChange(st *stage, f *finding) error {
 	return st.put(doc, ref, true)
 }
 
+// isUpdatedAnywhere reports whether a set has an event that the resource was updated: it
+// may have left one and come into another.
+func (f *finding) isUpdatedAnywhere() bool {
+	return slices.ContainsFunc(f.in, func(m member) bool { return m.change == resourcesync.Updated })
+}
+
 // addPatch puts a patch into a package.
 func (p *packing) addPatch(x *patched, policy zipdump.Policy, modified time.Time) error {
 	b := (&zipdump.Packer{Policy: policy}).New()
@@ -101,7 +107,10 @@ func withoutPaths(e *resourcesync.Entry) {
 // obsoletePatches returns the patches that are named in none but Change Lists that
 // nothing leads to any more.
 func (r *run) obsoletePatches() ([]string, error) {
-	named := map[string]bool{}
+	named := maps.Clone(r.top.patches)
+	if named == nil {
+		named = map[string]bool{}
+	}
 	for _, set := range r.sets {
 		for _, list := range set.ended {
 			if err := set.eachPatch(list, func(path string) { named[path] = true }); err != nil {

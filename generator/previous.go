@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"context"
 	"errors"
 	"path"
 	"slices"
@@ -99,6 +100,13 @@ func (r *resourceSet) readReplaced() {
 		r.warn("the old archives could not be read, so that not all of their files will be removed: %v", err)
 	}
 	bodies := append(s.Bodies(), archived...)
+	beside, err := (&run{layout: old, out: r.out}).besideOf(context.Background(), s, &elsewhere{FS: r.out, fetch: fetchNothing})
+	if err != nil {
+		r.warn("the old lists could not be read, so that not all versions and patches will be removed: %v", err)
+	}
+	for _, f := range beside {
+		bodies = append(bodies, f.Path)
+	}
 	slices.Sort(bodies)
 	bodies = slices.Compact(bodies) // as snapshots share them
 	if folder == r.layout.Folder {
@@ -125,16 +133,16 @@ func (r *resourceSet) readReplaced() {
 // reserved returns the URIs that the publication takes.
 func (r *run) reserved() reserved {
 	own := reserved{description: r.layout.SourceDescription().URI, exact: map[string]bool{}}
-	own.add(r.layout)
+	own.add(r.layout, r.documents(r.layout.Folder))
 	for _, set := range r.sets {
-		own.add(set.layout)
+		own.add(set.layout, r.documents(set.layout.Folder))
 	}
 	return own
 }
 
 // add takes the URIs of the documents in a folder, unless it lies in one whose URIs
 // are taken.
-func (r *reserved) add(l layout.Layout) {
+func (r *reserved) add(l layout.Layout, documents []string) {
 	folder := strings.TrimSuffix(l.Record().URI, path.Base(l.Record().Path))
 	if l.Folder != "." {
 		if !slices.ContainsFunc(r.prefixes, func(p string) bool { return strings.HasPrefix(folder, p) }) {
@@ -142,7 +150,7 @@ func (r *reserved) add(l layout.Layout) {
 		}
 		return
 	}
-	for _, name := range l.Documents() {
+	for _, name := range documents {
 		if strings.Contains(name, ".") {
 			r.exact[folder+name] = true
 		} else {

@@ -32,8 +32,9 @@ type Pruned struct {
 func (p *Pruned) Any() bool { return p.Lists+p.Packages+p.Snapshots+p.Versions+p.Swept > 0 }
 
 // Prune applies KeepChanges, ArchiveKeep and Grace to the publication in Out,
-// without looking at a source, and Versions.Keep, if there is one. Of the other
-// options, only Identity.Folder, Now, DryRun, LockTimeout, Release and Log count. Its errors are those of Run.
+// without looking at a source, the first two for each set that Sets say them of, and
+// Versions.Keep, if there is one. Of the other options, only Identity.Folder, Now,
+// DryRun, LockTimeout, Release and Log count. Its errors are those of Run.
 func Prune(ctx context.Context, o Options) (*Pruned, error) {
 	o.applyDefaults()
 	o.FixedClock, o.Archive = true, nil
@@ -72,9 +73,7 @@ func (r *run) openPublication() error {
 	if r.layout, err = layout.New(record.Identity); err != nil {
 		return err
 	}
-	for _, folder := range record.Sets {
-		r.o.Sets = append(r.o.Sets, Set{Name: folder, Folder: folder, KeepChanges: r.o.KeepChanges, ArchiveKeep: r.o.ArchiveKeep})
-	}
+	r.o.Sets = r.keepsOf(record.Sets)
 	if err := r.makeSets(); err != nil {
 		return err
 	}
@@ -90,13 +89,25 @@ func (r *run) openPublication() error {
 	return nil
 }
 
+// keepsOf returns the sets in the folders with what is kept of each: what the options
+// say of it or, of one that they do not know, of all.
+func (r *run) keepsOf(folders []string) (sets []Set) {
+	for _, folder := range folders {
+		set := Set{Name: folder, Folder: folder, KeepChanges: r.o.KeepChanges, ArchiveKeep: r.o.ArchiveKeep}
+		for i := range r.o.Sets {
+			if known := &r.o.Sets[i]; folderOfSet(r.layout, known) == folder {
+				set.KeepChanges, set.ArchiveKeep = known.KeepChanges, known.ArchiveKeep
+			}
+		}
+		sets = append(sets, set)
+	}
+	return sets
+}
+
 // continueAsIs takes the options of the last publication.
 func (r *resourceSet) continueAsIs() {
 	s := r.prev.snapshot
 	r.stage = &stage{staging: r.staging}
-	if r.o.Versions = nil; s.Record != nil && s.Record.Versions {
-		r.o.Versions = &Versions{}
-	}
 	r.o.Dumps = Dumps{Resource: s.ResourceDump != nil, Change: s.ChangeDump != nil}
 	if p := packagesOf(s); p != nil {
 		r.o.PackageSize = p.Size
@@ -121,6 +132,9 @@ func (r *run) prune(ctx context.Context, result *Pruned) error {
 		}
 		result.add(p.result)
 	}
+	if err := r.countTop(result); err != nil {
+		return err
+	}
 	if r.o.DryRun || !result.Any() {
 		return nil
 	}
@@ -134,6 +148,22 @@ func (r *run) prune(ctx context.Context, result *Pruned) error {
 		return err
 	}
 	return r.tx.Commit(ctx)
+}
+
+// countTop counts what is swept above the sets.
+func (r *run) countTop(result *Pruned) error {
+	if r.top.published == nil || r.top.published.Record == nil {
+		return nil
+	}
+	for _, b := range r.top.published.Record.Retired {
+		if r.now.Sub(b.Since) < r.o.Grace {
+			continue
+		}
+		if err := r.addSize(b.Path, &result.Swept, &result.SweptBytes); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // add adds what was found in one set.

@@ -26,8 +26,6 @@ func (r *run) newRecord(l layout.Layout, at time.Time) *snapshot.Record {
 // is swept by now.
 func (r *resourceSet) composeRecord(at, now time.Time) error {
 	record := r.newRecord(r.layout, at)
-	record.Versions = r.o.Versions != nil || r.versions.any
-	record.Patches = r.o.Patches != nil || !r.isFirst() && r.prev.snapshot.Record != nil && r.prev.snapshot.Record.Patches
 	if r.dump != nil && !r.dump.written {
 		record.Packages = packagesOf(r.prev.snapshot)
 	} else if r.dump != nil {

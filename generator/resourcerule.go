@@ -39,6 +39,16 @@ func (o *Options) encodingOf(path string) *ResourceRule {
 	return o.resourceRule(path, func(r *ResourceRule) bool { return r.Encoding != "" })
 }
 
+// longestEncoding returns the longest name of a content coding that rules give.
+func (o *Options) longestEncoding() (longest string) {
+	for _, r := range o.Resources {
+		if len(r.Encoding) > len(longest) {
+			longest = r.Encoding
+		}
+	}
+	return longest
+}
+
 // setEncoding says of a resource that is stored in a content coding which one that is,
 // and the media type of what it decodes to, as far as its name says.
 func (o *Options) setEncoding(f *finding) {
@@ -62,6 +72,15 @@ func (o *Options) typeByName(name string) string {
 	return hashing.ByExtension(name)
 }
 
+// typeOf returns the media type that is published of a file, of whose content one is
+// known.
+func (o *Options) typeOf(name, found string) string {
+	if o.encodingOf(name) != nil {
+		return decodedType(name)
+	}
+	return found
+}
+
 // mustSniff reports whether the media type of a file that is as it was has to be found
 // out again, since it was that of what the file decoded to.
 func (d *detector) mustSniff(c *candidate) bool {
@@ -72,7 +91,7 @@ func (d *detector) mustSniff(c *candidate) bool {
 // content coding.
 func (o *Options) stripped(name string) string {
 	if rule := o.encodingOf(name); rule != nil {
-		if stem := strings.TrimSuffix(name, rule.Strip); stem != "" {
+		if stem := strings.TrimSuffix(name, rule.Strip); stem != "" && stem != "." && stem != ".." {
 			return stem
 		}
 	}

@@ -64,7 +64,7 @@ func (r *run) writeRetained(ctx context.Context) error {
 	}
 	files, err := r.readElsewhere(ctx, &elsewhere{FS: r.out, fetch: fetchNothing})
 	if err != nil {
-		return fmt.Errorf("listing what must stay: %w", err)
+		return &RetainedError{err}
 	}
 	var text strings.Builder
 	near := r.tx.Root().FS()
@@ -78,7 +78,17 @@ func (r *run) writeRetained(ctx context.Context) error {
 		err = root.Rename(temp, path.Join(r.layout.Folder, RetainedFile))
 	}
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", RetainedFile, err)
+		return &RetainedError{err}
 	}
 	return nil
 }
+
+// RetainedError says that a publication is complete, and the file is not that says what
+// must stay where the last one is.
+type RetainedError struct{ Err error }
+
+func (e *RetainedError) Error() string {
+	return fmt.Sprintf("the publication is complete, but %s could not be written: %v", RetainedFile, e.Err)
+}
+
+func (e *RetainedError) Unwrap() error { return e.Err }

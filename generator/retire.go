@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"context"
 	"io/fs"
 	"slices"
 	"time"
@@ -133,7 +134,31 @@ func (r *resourceSet) named() (map[string]bool, error) {
 	for _, path := range append(archived, s.Bodies()...) {
 		named[path] = true
 	}
-	return named, nil
+	if r.hasNames() {
+		return named, nil
+	}
+	return named, r.nameBeside(r.prev.retired, named)
+}
+
+// nameBeside adds the versions and patches that the last publication names, if a record
+// calls any such file retired.
+func (r *run) nameBeside(retired []snapshot.Retired, named map[string]bool) error {
+	if !slices.ContainsFunc(retired, func(b snapshot.Retired) bool { return r.layout.IsBeside(b.Path) }) {
+		return nil
+	}
+	for _, set := range r.sets {
+		if set.isFirst() {
+			continue
+		}
+		beside, err := r.besideOf(context.Background(), set.prev.snapshot, &elsewhere{FS: r.out, fetch: fetchNothing})
+		if err != nil {
+			return err
+		}
+		for _, f := range beside {
+			named[f.Path] = true
+		}
+	}
+	return nil
 }
 
 // obsolete returns the bodies of the last publication that this one does not

@@ -427,7 +427,7 @@ func (r *run) own() []scanner.Own {
 	}
 	add(".", false, publish.Folder)
 	for _, folder := range r.folders() {
-		add(folder, folder != ".", append(r.layout.Documents(), RetainedFile)...)
+		add(folder, folder != ".", append(r.documents(folder), RetainedFile)...)
 	}
 	description := r.layout.SourceDescription().Path
 	add(path.Dir(description), false, path.Base(description))
@@ -437,6 +437,34 @@ func (r *run) own() []scanner.Own {
 		}
 	}
 	return append(own, r.ownCache()...)
+}
+
+// documents returns the names that the publication uses in a folder. At the top of the
+// source, those of directories that it may never need are left to the source.
+func (r *run) documents(folder string) []string {
+	names := r.layout.Documents()
+	if folder != "." {
+		return names
+	}
+	needs := map[string]bool{
+		"versions": r.o.Versions != nil, "patches": r.o.Patches != nil, "description": len(r.sets) > r.o.limits.entries,
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		needed, optional := needs[name]
+		return optional && !needed && !r.hasOwned(name)
+	})
+}
+
+// hasOwned reports whether anything in a directory of the output is of a publication.
+func (r *run) hasOwned(dir string) bool {
+	found := errors.New("found")
+	err := fs.WalkDir(r.out, dir, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && layout.IsOwned(name) {
+			return found
+		}
+		return nil
+	})
+	return err == found
 }
 
 // folders returns those of the publication and of its sets, and those of one that is

@@ -39,11 +39,12 @@ func (s *Selection) has(f *scanner.File, typeByName string) bool {
 	if s == nil {
 		return true
 	}
-	return f.Size >= s.MinSize && (s.MaxSize == 0 || f.Size <= s.MaxSize) &&
+	listed := s.Paths.has(f.Path) // which notes that the source has it, whatever else holds
+	return listed && f.Size >= s.MinSize && (s.MaxSize == 0 || f.Size <= s.MaxSize) &&
 		(s.ModifiedAfter.IsZero() || f.ModTime.After(s.ModifiedAfter)) &&
 		(s.ModifiedBefore.IsZero() || f.ModTime.Before(s.ModifiedBefore)) &&
 		(len(s.Include) == 0 || matchesAny(s.Include, f.Path)) && !matchesAny(s.Exclude, f.Path) &&
-		s.Paths.has(f.Path) && (typeByName == "" || s.hasType(typeByName))
+		(typeByName == "" || s.hasType(typeByName))
 }
 
 // missing says which listed paths are not in the source, or nothing.
@@ -101,14 +102,18 @@ func ReadPaths(name string) (*Paths, error) {
 
 // each calls fn for each path of the file.
 func (p *Paths) each(fn func(path string)) error {
+	info, err := os.Stat(p.name)
+	if err == nil && !info.Mode().IsRegular() { // to open a pipe may take for ever
+		err = fmt.Errorf("%s is not a file", p.name)
+	}
+	if err != nil {
+		return fmt.Errorf("reading a list of paths: %w", err)
+	}
 	f, err := os.Open(p.name)
 	if err != nil {
 		return fmt.Errorf("reading a list of paths: %w", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return fmt.Errorf("reading a list of paths: %s is not a file", p.name)
-	}
 	r := bufio.NewReaderSize(f, maxPathLine)
 	for n := 1; ; n++ {
 		line, err := r.ReadSlice('\n')

@@ -131,14 +131,14 @@ func folderOfSet(l layout.Layout, s *Set) string {
 // checkSetFolder makes sure that a set has a folder of its own, which is not a name
 // that the publication uses itself.
 func checkSetFolder(top, folder string) error {
-	if folder == top || folder == "." {
+	if strings.EqualFold(folder, top) || folder == "." {
 		return fmt.Errorf("its folder %s is that of the publication", folder)
 	}
 	rest, inside := strings.CutPrefix(folder, top+"/")
 	if top == "." {
 		rest, inside = folder, true
 	}
-	if name, _, _ := strings.Cut(rest, "/"); inside && layout.IsTopName(name) {
+	if name, _, _ := strings.Cut(rest, "/"); inside && (layout.IsTopName(strings.ToLower(name)) || strings.EqualFold(name, RetainedFile)) {
 		return fmt.Errorf("its folder has the name %s, which the publication uses itself", name)
 	}
 	return nil
@@ -169,7 +169,7 @@ func (r *resourceSet) of(message string) string {
 	if r.name == "" {
 		return message
 	}
-	return fmt.Sprintf("set %s: %s", r.name, message)
+	return fmt.Sprintf("set %q: %s", r.name, message)
 }
 
 // failed adds to an error of which set it is.
@@ -180,7 +180,7 @@ func (r *resourceSet) failed(err error) error {
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		return &Refusal{Why: r.of(refusal.Why), Flag: refusal.Flag}
 	}
-	return fmt.Errorf("set %s: %w", r.name, err)
+	return fmt.Errorf("set %q: %w", r.name, err)
 }
 
 // begin makes what gathers the findings of the set.

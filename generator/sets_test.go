@@ -419,7 +419,7 @@ func TestDamagedSets(t *testing.T) {
 		{"older record of a set", func(f map[string]string) {
 			f["resourcesync/a/publication.json"] = strings.Replace(f["resourcesync/a/publication.json"], "2026", "2025", 1)
 		}, "not the document that the record names"},
-		{"list of a set", func(f map[string]string) { f["resourcesync/b/resourcelist.xml"] += " " }, "set b: "},
+		{"list of a set", func(f map[string]string) { f["resourcesync/b/resourcelist.xml"] += " " }, `set "b": `},
 		{"record with a foreign folder", func(f map[string]string) {
 			f["resourcesync/publication.json"] = strings.Replace(f["resourcesync/publication.json"], `"resourcesync/a"`, `"../a"`, 1)
 		}, "folder"},

@@ -25,6 +25,8 @@ type top struct {
 	// removed together with them.
 	folders []string
 	remove  []string
+	// patches are those that lists of these sets name.
+	patches map[string]bool
 	// parts are the paths of the documents under a Source Description Index, as they
 	// will be.
 	parts []string
@@ -125,6 +127,9 @@ func (r *run) endSet(folder string) error {
 	if err == nil {
 		err = r.endVersions(s)
 	}
+	if err == nil {
+		r.top.patches, err = r.patchesOf(s, r.top.patches)
+	}
 	if err != nil {
 		return fmt.Errorf("reading the set in %s, which is published no more: %w", folder, plain(err))
 	}
@@ -135,9 +140,6 @@ func (r *run) endSet(folder string) error {
 
 // endVersions notes which resources of a set that is published no more have versions.
 func (r *run) endVersions(s *snapshot.Snapshot) error {
-	if s.Record == nil || !s.Record.Versions {
-		return nil
-	}
 	for e, err := range s.Resources(context.Background()) {
 		if err != nil {
 			return err
@@ -181,12 +183,13 @@ func (r *run) replaceAll() {
 
 // leaveAll plans to remove all files of a publication that are not written anew.
 func (r *run) leaveAll(old layout.Layout, record *snapshot.Record) error {
+	of := &run{layout: old, out: r.out} // which may have other URIs
 	if len(record.Sets) == 0 {
 		s, err := snapshot.OpenElsewhere(r.out, old)
 		if err != nil {
 			return err
 		}
-		files, err := r.filesOf(context.Background(), s, &elsewhere{FS: r.out, fetch: fetchNothing})
+		files, err := of.filesOf(context.Background(), s, &elsewhere{FS: r.out, fetch: fetchNothing})
 		r.leave(old.Folder, s.Last, files)
 		return err
 	}
@@ -204,7 +207,7 @@ func (r *run) leaveAll(old layout.Layout, record *snapshot.Record) error {
 		if err != nil {
 			return err
 		}
-		files, err := r.filesOf(context.Background(), set, &elsewhere{FS: r.out, fetch: fetchNothing})
+		files, err := of.filesOf(context.Background(), set, &elsewhere{FS: r.out, fetch: fetchNothing})
 		if err != nil {
 			return err
 		}
@@ -356,12 +359,17 @@ func (r *run) retireTop(st *stage, at time.Time) (kept []snapshot.Retired, err e
 		named[path] = true
 	}
 	stays := func(path string) bool { return named[path] }
+	if s := r.top.published; s != nil && s.Record != nil {
+		if err := r.nameBeside(s.Record.Retired, named); err != nil {
+			return nil, err
+		}
+	}
 	beside, err := r.obsoleteBeside()
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range beside {
-		if !stays(path) {
+		if !st.all[path] {
 			kept = append(kept, snapshot.Retired{Path: path, Since: at})
 		}
 	}
@@ -412,7 +420,7 @@ func foreign(names ...string) error {
 // checkEmpty makes sure that nothing is where documents are going to be.
 func (r *run) checkEmpty(l layout.Layout) error {
 	if l.Folder == "." {
-		for _, name := range l.Documents() {
+		for _, name := range r.documents(l.Folder) {
 			if _, err := fs.Stat(r.out, name); err == nil {
 				return foreign(name)
 			}

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/layout"
@@ -39,20 +42,21 @@ type versions struct {
 	*run
 	stage *stage // that of what is above the sets; nil in a dry run
 	// timeMaps are staged, and put into place once all versions are.
-	timeMaps []stagedTimeMap
+	timeMaps []stagedFile
 	// dropped are files that nothing names any more.
 	dropped []string
-	// any says that a resource has versions.
-	any bool
 	// ended are the TimeMaps of sets that are published no more. What is not in
 	// another set goes with them.
 	ended map[string]bool
 
-	lacking      int // resources whose former bytes are nowhere
+	lacking      int // resources whose bytes of before or now are nowhere
 	firstLacking string
+	missing      int // resources whose versions are gone
+	firstMissing string
 }
 
-type stagedTimeMap struct {
+// stagedFile is a staged file that has a name already.
+type stagedFile struct {
 	*document
 	ref layout.Ref
 }
@@ -107,19 +111,43 @@ func (r *run) timeMapOf(before *snapshot.Previous) string {
 	return ""
 }
 
-// carry leaves the links of a resource as they are.
+// carry leaves the links of a resource as they are, but for those that lead nowhere.
 func (v *versions) carry(f *finding, before *snapshot.Previous, timeMap string) error {
 	if timeMap == "" {
 		return nil
 	}
-	v.any = true
+	if !v.isThere(timeMap) {
+		v.miss(f)
+		return nil
+	}
 	own := v.layout.TimeMap(f.URI)
 	for _, l := range before.Links {
-		if l.Rel == relTimeMap && l.Href == own.URI || l.Rel == relMemento && strings.HasPrefix(l.Href, strings.TrimSuffix(own.URI, path.Base(own.Path))) {
-			f.entry.Links = append(f.entry.Links, l)
+		switch l.Rel {
+		case relTimeMap:
+			if l.Href != own.URI {
+				continue
+			}
+		case relMemento:
+			name, ok := v.pathOf(l.Href, own)
+			if !ok {
+				continue
+			}
+			if !v.isThere(name) {
+				v.miss(f)
+				continue
+			}
+		default:
+			continue
 		}
+		f.entry.Links = append(f.entry.Links, l)
 	}
 	return v.linkTimeGate(f)
+}
+
+// isThere reports whether a file is published. One that is far away is not looked for.
+func (v *versions) isThere(name string) bool {
+	_, err := fs.Stat(v.out, name)
+	return err == nil || v.leavesBodies()
 }
 
 // linkTimeGate adds the link to the TimeGate of a resource.
@@ -140,117 +168,173 @@ func (v *versions) linkTimeGate(f *finding) error {
 // add keeps what an updated resource was, unless that is there already, and what it
 // is, and stages its TimeMap.
 func (v *versions) add(f *finding, before *snapshot.Previous, timeMap string) error {
-	m := &memento.TimeMap{}
-	if timeMap != "" {
-		var err error
-		if m, err = v.readTimeMap(timeMap); err != nil {
-			v.warn("%s cannot be read, and begins anew: %v", timeMap, bare(err))
-			m = &memento.TimeMap{}
-		}
+	own := v.layout.TimeMap(f.URI)
+	m := v.published(timeMap, own)
+	m.Original, m.Self = f.URI, own.URI
+	known := map[string]bool{}
+	for _, x := range m.Versions {
+		known[x.URI] = true
 	}
-	m.Original = f.URI
-	if len(m.Versions) == 0 {
-		kept, err := v.keepFormer(f, before, m)
-		if err != nil || !kept {
-			return err
-		}
-	}
-	ref, err := v.put(f, m, f.content.WriteContent)
+	staged, err := v.stageVersions(f, before, m)
 	if err != nil {
 		return err
 	}
-	m.Versions = append(m.Versions, memento.Version{URI: ref.URI, At: f.entry.LastModified, Type: f.entry.Metadata.Type})
+	if staged == nil {
+		v.lack(f)
+		return v.carryTimeMap(f, timeMap)
+	}
+	current := staged[len(staged)-1].ref.URI
 	m.Sort()
-	if err := v.thin(m, ref.URI); err != nil {
-		return err
-	}
-	md := &f.entry.Metadata
-	own := v.layout.TimeMap(f.URI)
-	f.entry.Links = append(f.entry.Links,
-		resourcesync.Link{
-			Rel: relMemento, Href: ref.URI, Modified: f.entry.LastModified, Hash: md.Hash, Length: md.Length, HasLength: md.HasLength, Type: md.Type,
-		},
-		resourcesync.Link{Rel: relTimeMap, Href: own.URI, Type: memento.MediaType})
-	if err := v.linkTimeGate(f); err != nil {
-		return err
-	}
-	m.Self, m.TimeGate = own.URI, ""
-	for _, l := range f.entry.Links {
-		if l.Rel == relTimeGate {
-			m.TimeGate = l.Href
+	v.thin(m, current)
+	for _, x := range staged {
+		if err := v.put(x, m, known); err != nil {
+			return err
 		}
 	}
+	if err := v.link(f, current); err != nil {
+		return err
+	}
+	if m.TimeGate = ""; f.entry.Links[len(f.entry.Links)-1].Rel == relTimeGate {
+		m.TimeGate = f.entry.Links[len(f.entry.Links)-1].Href
+	}
 	doc, err := v.stage.complete(m.Marshal())
-	v.timeMaps = append(v.timeMaps, stagedTimeMap{doc, own})
+	v.timeMaps = append(v.timeMaps, stagedFile{doc, own})
 	return err
+}
+
+// link adds the links of a resource that has versions to its entry.
+func (v *versions) link(f *finding, current string) error {
+	md := &f.entry.Metadata
+	f.entry.Links = append(f.entry.Links,
+		resourcesync.Link{
+			Rel: relMemento, Href: current, Modified: f.entry.LastModified, Hash: md.Hash, Length: md.Length, HasLength: md.HasLength, Type: md.Type, Encoding: md.Encoding,
+		},
+		v.timeMapLink(f))
+	return v.linkTimeGate(f)
+}
+
+func (v *versions) timeMapLink(f *finding) resourcesync.Link {
+	return resourcesync.Link{Rel: relTimeMap, Href: v.layout.TimeMap(f.URI).URI, Type: memento.MediaType}
+}
+
+// carryTimeMap leaves what a resource was where it is, although nothing can be added to
+// it.
+func (v *versions) carryTimeMap(f *finding, timeMap string) error {
+	if timeMap == "" || !v.isThere(timeMap) {
+		return nil
+	}
+	f.entry.Links = append(f.entry.Links, v.timeMapLink(f))
+	return v.linkTimeGate(f)
+}
+
+// published returns the TimeMap of a resource, which is empty if there is none. What
+// it names elsewhere than beside itself is none of ours.
+func (v *versions) published(timeMap string, own layout.Ref) *memento.TimeMap {
+	if timeMap == "" {
+		return &memento.TimeMap{}
+	}
+	m, err := v.readTimeMap(timeMap)
+	if err != nil {
+		v.warn("%s cannot be read, and begins anew: %v", timeMap, bare(err))
+		return &memento.TimeMap{}
+	}
+	m.Versions = slices.DeleteFunc(m.Versions, func(x memento.Version) bool {
+		_, ok := v.pathOf(x.URI, own)
+		return !ok
+	})
+	return m
 }
 
 const relTimeGate = "timegate"
 
 func (v *versions) readTimeMap(name string) (*memento.TimeMap, error) {
-	b, err := snapshot.ReadFile(v.out, name)
+	b, err := snapshot.ReadFileAtMost(v.out, name, memento.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
 	return memento.Parse(b)
 }
 
-// keepFormer takes the first version of a resource out of the last Resource Dump. It
-// reports whether that has it.
-func (v *versions) keepFormer(f *finding, before *snapshot.Previous, m *memento.TimeMap) (bool, error) {
-	if f.content == nil {
-		return v.lack(f), nil
+// stageVersions stages what a resource is and, if nothing was kept of it before, what
+// it was, and adds them to its TimeMap. It returns nil if it cannot have both.
+func (v *versions) stageVersions(f *finding, before *snapshot.Previous, m *memento.TimeMap) ([]stagedFile, error) {
+	if f.content == nil { // no set that has it now has packages
+		return nil, nil
 	}
-	former, err := f.former()
+	var staged []stagedFile
+	if len(m.Versions) == 0 {
+		former, err := v.stageFormer(f)
+		if err != nil || former == nil {
+			return nil, err
+		}
+		at := before.LastModified
+		if at.IsZero() {
+			at = v.last()
+		}
+		m.Versions = append(m.Versions, memento.Version{URI: former.ref.URI, At: at, Type: before.Metadata.Type})
+		staged = append(staged, *former)
+	}
+	current, err := v.stageVersion(f, f.content.WriteContent)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if former == nil {
-		return v.lack(f), nil
+	m.Versions = append(m.Versions, memento.Version{URI: current.ref.URI, At: f.entry.LastModified, Type: f.entry.Metadata.Type})
+	return append(staged, *current), nil
+}
+
+// stageFormer takes what a resource was out of the last Resource Dump, or returns nil if
+// that does not have it.
+func (v *versions) stageFormer(f *finding) (*stagedFile, error) {
+	former, err := f.former()
+	if err != nil || former == nil {
+		return nil, err
 	}
 	defer former.Close()
-	ref, err := v.put(f, m, func(w io.Writer) error {
+	x, err := v.stageVersion(f, func(w io.Writer) error {
 		_, err := io.Copy(w, former)
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("taking the former version of %q out of the Resource Dump: %w", f.Path, err)
+		return nil, fmt.Errorf("taking the former version of %q out of the Resource Dump: %w", f.Path, err)
 	}
-	at := before.LastModified
-	if at.IsZero() {
-		at = v.last()
-	}
-	m.Versions = append(m.Versions, memento.Version{URI: ref.URI, At: at, Type: before.Metadata.Type})
-	return true, nil
+	return x, nil
 }
 
-// lack counts a resource whose former bytes are nowhere.
-func (v *versions) lack(f *finding) bool {
+func (v *versions) stageVersion(f *finding, write func(io.Writer) error) (*stagedFile, error) {
+	doc, err := v.stage.create()
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(write(doc), doc.close()); err != nil {
+		return nil, err
+	}
+	if err := doc.sync(); err != nil {
+		return nil, err
+	}
+	return &stagedFile{doc, v.layout.Version(f.URI, doc.digest, extensionOf(f.Path))}, nil
+}
+
+// put publishes a version that a TimeMap names, unless it is there already.
+func (v *versions) put(x stagedFile, m *memento.TimeMap, known map[string]bool) error {
+	named := slices.ContainsFunc(m.Versions, func(other memento.Version) bool { return other.URI == x.ref.URI })
+	if !named || known[x.ref.URI] && v.isThere(x.ref.Path) {
+		return x.discard()
+	}
+	return v.stage.put(x.document, x.ref, true)
+}
+
+// lack counts a resource whose bytes of before or now are nowhere.
+func (v *versions) lack(f *finding) {
 	if v.lacking++; v.lacking == 1 {
 		v.firstLacking = f.Path
 	}
-	return false
 }
 
-// put stages a version, unless the TimeMap has it already, and returns its name.
-func (v *versions) put(f *finding, m *memento.TimeMap, write func(io.Writer) error) (layout.Ref, error) {
-	doc, err := v.stage.create()
-	if err != nil {
-		return layout.Ref{}, err
+// miss counts a resource whose versions are gone.
+func (v *versions) miss(f *finding) {
+	if v.missing++; v.missing == 1 {
+		v.firstMissing = f.Path
 	}
-	if err := errors.Join(write(doc), doc.close()); err != nil {
-		return layout.Ref{}, err
-	}
-	if err := doc.sync(); err != nil {
-		return layout.Ref{}, err
-	}
-	ref := v.layout.Version(f.URI, doc.digest, extensionOf(f.Path))
-	for _, known := range m.Versions {
-		if known.URI == ref.URI {
-			return ref, doc.discard()
-		}
-	}
-	return ref, v.stage.put(doc, ref, true)
 }
 
 // longestExtension is that of formats that hosts know by it.
@@ -266,9 +350,9 @@ func extensionOf(name string) string {
 }
 
 // thin drops versions that are not to be kept, but not the current one.
-func (v *versions) thin(m *memento.TimeMap, current string) error {
+func (v *versions) thin(m *memento.TimeMap, current string) {
 	if v.o.Versions.Keep == nil {
-		return nil
+		return
 	}
 	list := make([]snapshot.Archived, len(m.Versions))
 	for i, x := range m.Versions {
@@ -289,7 +373,6 @@ func (v *versions) thin(m *memento.TimeMap, current string) error {
 		}
 	}
 	m.Versions = left
-	return nil
 }
 
 // pathOf returns the path of a version, and false for what is none of those beside a
@@ -304,18 +387,17 @@ func (v *versions) drop(timeMap string) error {
 	if timeMap == "" || v.stage == nil {
 		return nil
 	}
-	names, err := v.named(timeMap)
-	v.dropped = append(v.dropped, names...)
-	return err
+	v.dropped = append(v.dropped, v.named(timeMap)...)
+	return nil
 }
 
 // named returns the paths of a TimeMap and of the versions in it. One that cannot be
 // read names none.
-func (v *versions) named(timeMap string) ([]string, error) {
+func (v *versions) named(timeMap string) []string {
 	m, err := v.readTimeMap(timeMap)
 	if err != nil {
 		v.warn("%s cannot be read, so that its versions are left where they are: %v", timeMap, bare(err))
-		return nil, nil
+		return nil
 	}
 	names, seen := []string{timeMap}, map[string]bool{}
 	for _, x := range m.Versions {
@@ -324,22 +406,25 @@ func (v *versions) named(timeMap string) ([]string, error) {
 			names = append(names, name)
 		}
 	}
-	return names, nil
+	return names
 }
 
 // finish puts the TimeMaps into place, behind the versions and before what names
 // them.
 func (v *versions) finish() error {
-	for timeMap := range v.ended {
+	for _, timeMap := range slices.Sorted(maps.Keys(v.ended)) {
 		if err := v.drop(timeMap); err != nil {
 			return err
 		}
 	}
 	switch {
 	case v.lacking == 1:
-		v.warn("no version of %q is kept, since the last Resource Dump does not have it", v.firstLacking)
+		v.warn("no version of %q is kept, since no Resource Dump has it, before or now", v.firstLacking)
 	case v.lacking > 1:
-		v.warn("no versions of %q and %d more are kept, since the last Resource Dump does not have them", v.firstLacking, v.lacking-1)
+		v.warn("no versions of %q and %d more are kept, since no Resource Dump has them, before or now", v.firstLacking, v.lacking-1)
+	}
+	if v.missing > 0 {
+		v.warn("versions of %q and %d more are not there any more: their links are taken away", v.firstMissing, v.missing-1)
 	}
 	for _, t := range v.timeMaps {
 		if err := v.stage.putAside(t.document, t.ref); err != nil {
@@ -394,11 +479,11 @@ func (v *versions) pruneOne(e *snapshot.Previous, timeMap string) error {
 	}
 	n := len(m.Versions)
 	m.Original = e.Loc
-	if err := v.thin(m, current); err != nil || len(m.Versions) == n {
-		return err
+	if v.thin(m, current); len(m.Versions) == n {
+		return nil
 	}
 	doc, err := v.stage.complete(m.Marshal())
-	v.timeMaps = append(v.timeMaps, stagedTimeMap{doc, v.layout.TimeMap(e.Loc)})
+	v.timeMaps = append(v.timeMaps, stagedFile{doc, v.layout.TimeMap(e.Loc)})
 	return err
 }
 

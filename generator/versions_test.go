@@ -460,3 +460,233 @@ func TestEncoding(t *testing.T) {
 		}
 	}
 }
+
+// TestVersionsWithoutDumps has resources that come into a set without packages: what
+// they were stays, and nothing is added.
+func TestVersionsWithoutDumps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.options.AllowEmpty, w.options.MaxDelete = true, &Limit{Count: 100, Percent: true}
+	w.options.Versions, w.options.Patches = &Versions{}, &Patches{}
+	w.options.Sets = []Set{
+		{Name: "small", Resources: Selection{MaxSize: 5000}, Dumps: Dumps{Resource: true}},
+		{Name: "large", Resources: Selection{MinSize: 5001}},
+	}
+	for i, n := range []int{2000, 2100, 6000, 2200, 2300} {
+		w.file("a.csv", strings.Repeat("x", n), longAgo)
+		r := w.build()
+		verified(t, w.out, verify.Content)
+		if warned := slices.ContainsFunc(r.Warnings, func(s string) bool { return strings.Contains(s, `no version of "a.csv" is kept`) }); warned != (n == 6000) {
+			t.Errorf("%d: warnings %q", i, r.Warnings)
+		}
+	}
+	m := onlyTimeMap(t, w.out)
+	if len(m.Versions) != 4 {
+		t.Errorf("there are %d versions, not 4", len(m.Versions))
+	}
+	if n := len(tree(t, filepath.Join(w.out, "resourcesync", "patches"))); n != 2 {
+		t.Errorf("there are %d patches, not 2", n)
+	}
+}
+
+// onlyTimeMap returns the one TimeMap that there is.
+func onlyTimeMap(t *testing.T, out string) *memento.TimeMap {
+	t.Helper()
+	var found *memento.TimeMap
+	for name, content := range tree(t, out) {
+		if path.Base(name) != "timemap.link" {
+			continue
+		}
+		m, err := memento.Parse([]byte(content))
+		if err != nil || found != nil {
+			t.Fatalf("%s: %v, beside another one: %v", name, err, found != nil)
+		}
+		found = m
+	}
+	if found == nil {
+		t.Fatal("there is no TimeMap")
+	}
+	return found
+}
+
+// TestVersionsThatAreNotKept publishes no version that the TimeMap does not name.
+func TestVersionsThatAreNotKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.options.Dumps = Dumps{Resource: true}
+	w.options.Versions = &Versions{Keep: &ArchiveKeep{Yearly: 1}}
+	w.file("a.txt", "a", longAgo)
+	w.build()
+	w.file("a.txt", "aa", longAgo.Add(time.Hour))
+	w.build()
+	if n := len(tree(t, filepath.Join(w.out, "resourcesync", "versions"))); n != 2 {
+		t.Errorf("%d files are there, not the TimeMap and the current version", n)
+	}
+	verified(t, w.out, verify.Content)
+}
+
+// TestHostileTimeMaps name what is not theirs: nothing of that is removed.
+func TestHostileTimeMaps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.options.Dumps = Dumps{Resource: true}
+	w.options.Versions, w.options.Patches = &Versions{Keep: &ArchiveKeep{Yearly: 1}}, &Patches{}
+	content := func(n int) string { return versionContent("a.csv", n) }
+	for i := range 2 {
+		w.file("a.csv", content(i), longAgo.Add(time.Duration(i)*time.Hour))
+		w.file("k.csv", content(i)+"k", longAgo.Add(time.Duration(i)*time.Hour))
+		w.build()
+	}
+	l, _ := layout.New(w.options.Identity)
+	own, others := l.TimeMap("https://example.org/a.csv"), path.Dir(l.TimeMap("https://example.org/k.csv").Path)
+	m, err := memento.Parse([]byte(tree(t, w.out)[own.Path]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range tree(t, w.out) {
+		if strings.HasPrefix(name, others) || strings.HasPrefix(name, "resourcesync/patches/") || name == "resourcesync/resourcelist.xml" {
+			m.Versions = append(m.Versions, memento.Version{URI: "https://example.org/" + name, At: longAgo.AddDate(-9, 0, 0)})
+		}
+	}
+	m.Sort()
+	if err := os.WriteFile(filepath.Join(w.out, filepath.FromSlash(own.Path)), m.Marshal(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		w.now = w.now.Add(2 * oneDay)
+		w.file("a.csv", content(i+2), longAgo.Add(time.Duration(i+3)*time.Hour))
+		w.build()
+		verified(t, w.out, verify.Content)
+	}
+	if strings.Contains(tree(t, w.out)[own.Path], others) {
+		t.Error("what is not its own was published again")
+	}
+}
+
+// TestLostVersions goes on where somebody removed versions, and where the record was
+// lost.
+func TestLostVersions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.options.Dumps = Dumps{Resource: true}
+	w.options.Versions, w.options.Patches = &Versions{}, &Patches{}
+	for i := range 3 {
+		w.file("a.csv", versionContent("a.csv", i%2), longAgo.Add(time.Duration(i)*time.Hour))
+		w.build()
+	}
+	site := filepath.Join(t.TempDir(), "site")
+	uploaded(t, w.out, site)
+	if err := os.Remove(filepath.Join(site, "resourcesync", "publication.json")); err != nil {
+		t.Fatal(err)
+	}
+	w.options.Out = filepath.Join(t.TempDir(), "out")
+	w.options.Previous.Place = site
+	w.build()
+	verified(t, w.options.Out, verify.Content)
+	w.options.Previous.Place = ""
+	os.RemoveAll(filepath.Join(w.options.Out, "resourcesync", "versions"))
+	r := w.build()
+	if !r.Wrote || !slices.ContainsFunc(r.Warnings, func(s string) bool { return strings.Contains(s, `versions of "a.csv"`) }) {
+		t.Errorf("wrote: %v, warnings: %q", r.Wrote, r.Warnings)
+	}
+	if r := w.build(); r.Wrote {
+		t.Errorf("a second run wrote %v", r.Heads)
+	}
+}
+
+// TestRebaseWithVersions leaves nothing behind.
+func TestRebaseWithVersions(t *testing.T) {
+	t.Parallel()
+	named := []Set{{Name: "a", Dumps: Dumps{Resource: true}}}
+	for _, tt := range []struct {
+		name   string
+		before []Set
+		change func(*Options)
+	}{
+		{"same folder", nil, func(*Options) {}},
+		{"other folder", nil, func(o *Options) { o.Identity.Folder = "rs" }},
+		{"other URL", named, func(o *Options) { o.Identity.BaseURL = "https://example.net/" }},
+		{"set without versions", nil, func(o *Options) { o.Versions, o.Patches = nil, nil }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, t.TempDir())
+			w.options.Dumps, w.options.Sets = Dumps{Resource: true}, tt.before
+			w.options.Versions, w.options.Patches = &Versions{}, &Patches{}
+			for i := range 2 {
+				w.file("a.csv", versionContent("a.csv", i), longAgo.Add(time.Duration(i)*time.Hour))
+				w.build()
+			}
+			w.build(tt.change, func(o *Options) { o.Rebase = true })
+			w.now = w.now.Add(2 * oneDay)
+			w.file("b.csv", "b", longAgo)
+			w.build(tt.change)
+			for name := range tree(t, w.out) {
+				if strings.Contains(name, "/versions/") || strings.Contains(name, "/patches/") {
+					t.Errorf("%s was left behind", name)
+				}
+			}
+		})
+	}
+}
+
+// TestEncodedFilesInSets have the media type of what they decode to, in rules of sets
+// as in entries.
+func TestEncodedFilesInSets(t *testing.T) {
+	t.Parallel()
+	for _, dumps := range []Dumps{{Resource: true}, {Change: true}, {true, true}} {
+		w := newWorld(t, t.TempDir())
+		w.options.Resources = []*ResourceRule{{Name: "x", Match: mustGlobs(t, "*.gz"), Encoding: "gzip", Strip: ".gz"}}
+		w.options.Sets = []Set{{Name: "pages", Resources: Selection{Types: []string{"text/html"}}, Dumps: dumps}}
+		w.options.Links = linkRules("", "{path}")
+		w.file("a.html.gz", "\x1f\x8b1", longAgo)
+		w.build()
+		w.file("b.html.gz", "\x1f\x8b2", longAgo)
+		w.file("a.html.gz", "\x1f\x8b11", longAgo)
+		if r := w.build(); r.Sets[0].Created != 1 || r.Sets[0].Updated != 1 {
+			t.Errorf("%+v: %+v", dumps, r.Sets[0])
+		}
+		verified(t, w.out, verify.Content)
+		if list := tree(t, w.out)["resourcesync/pages/resourcelist.xml"]; strings.Count(list, `encoding="gzip"`) != 4 {
+			t.Errorf("%+v: entries and links do not say the encoding:\n%s", dumps, list)
+		}
+		if r := w.build(); r.Wrote {
+			t.Errorf("%+v: a second run wrote %v", dumps, r.Heads)
+		}
+	}
+}
+
+// TestRecordThatRetiresVersions calls retired what is named: nothing of it is removed.
+func TestRecordThatRetiresVersions(t *testing.T) {
+	t.Parallel()
+	for _, sets := range [][]Set{nil, {{Name: "a", Dumps: Dumps{Resource: true}}}} {
+		w := newWorld(t, t.TempDir())
+		w.options.Dumps, w.options.Sets = Dumps{Resource: true}, sets
+		w.options.Versions, w.options.Patches = &Versions{}, &Patches{}
+		for i := range 2 {
+			w.file("a.csv", versionContent("a.csv", i), longAgo.Add(time.Duration(i)*time.Hour))
+			w.build()
+		}
+		l, _ := layout.New(w.options.Identity)
+		record, err := snapshot.ReadRecord(os.DirFS(w.out), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range tree(t, w.out) {
+			if l.IsBeside(name) {
+				record.Retired = append(record.Retired, snapshot.Retired{Path: name, Since: testStart})
+			}
+		}
+		b, err := record.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(w.out, filepath.FromSlash(l.Record().Path)), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		w.now = w.now.Add(2 * oneDay)
+		w.file("b.csv", "b", longAgo)
+		w.build()
+		verified(t, w.out, verify.Content)
+	}
+}

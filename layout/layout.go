@@ -204,6 +204,9 @@ func checkFolder(s string) (string, error) {
 		if segment == "" || segment == "." || segment == ".." || strings.ContainsAny(segment, "\\:\x00") {
 			return "", fmt.Errorf("the folder %q is not a path inside the publication", s)
 		}
+		if len(segment) > 255 {
+			return "", fmt.Errorf("the folder %q has a name that is longer than file systems allow", s)
+		}
 		if segment == StagingFolder || segment == wellKnown {
 			return "", fmt.Errorf("the folder %q has a name that is taken", s)
 		}
@@ -366,16 +369,17 @@ func (l Layout) IsHead(path string) bool {
 	return kind == "changelist" && isChangeList(name) || kind == "versions" && isTimeMap(name)
 }
 
-// IsTimeMap reports whether a file with this path may be a TimeMap.
-func (l Layout) IsTimeMap(path string) bool {
-	kind, name := l.inSubfolder(path)
-	return kind == "versions" && isTimeMap(name)
-}
-
 // IsPatch reports whether a file with this path may be the description of a change.
 func (l Layout) IsPatch(path string) bool {
 	kind, name := l.inSubfolder(path)
 	return kind == "patches" && isDigest(stemOf(name))
+}
+
+// IsBeside reports whether a file with this path may be a version, a TimeMap or a patch,
+// to which entries of lists lead.
+func (l Layout) IsBeside(path string) bool {
+	kind, _ := l.inSubfolder(path)
+	return (kind == "versions" || kind == "patches") && l.IsBody(path)
 }
 
 func isTimeMap(name string) bool {

@@ -44,6 +44,11 @@ func ReadFile(files fs.FS, path string) ([]byte, error) {
 	return readAtMost(files, path, 256<<20)
 }
 
+// ReadFileAtMost is ReadFile for a file of so many bytes at most.
+func ReadFileAtMost(files fs.FS, path string, most int64) ([]byte, error) {
+	return readAtMost(files, path, most)
+}
+
 func readAtMost(files fs.FS, path string, most int64) ([]byte, error) {
 	f, err := open(files, path)
 	if err != nil {

@@ -38,10 +38,6 @@ type Record struct {
 	// Sets are the folders of the sets of resources, in order, if the publication has
 	// several; each then has a record of its own, which is one of the Heads.
 	Sets []string `json:"sets,omitempty"`
-	// Versions says that Resource Lists may link to versions of resources that are
-	// kept beside them, and Patches that Change Lists may to descriptions of changes.
-	Versions bool `json:"versions,omitempty"`
-	Patches  bool `json:"patches,omitempty"`
 	// Packages is how the packages of the Resource Dump were cut, if there is
 	// one.
 	Packages *Packages `json:"packages,omitempty"`

@@ -18,8 +18,8 @@ func (c *cli) pruneCommand() *cobra.Command {
 		Short: "Apply other settings for what is kept, without a build",
 		Long: `Prune takes out of the publication in DIR (by default the current directory)
 what --keep-changes, --archive-keep and keep of [versions] in the settings do not
-keep any more, and removes files whose grace time is over. With several sets, the
-first two hold for all of them. Builds do the same when they write. What no document
+keep any more, and removes files whose grace time is over. What the settings say of
+a set goes before that. Builds do the same when they write. What no document
 names any more stays for the grace time, for readers of older documents; the
 first run after that removes it.
 
@@ -51,7 +51,7 @@ func (c *cli) prune(cmd *cobra.Command, f *sourceFlags, args []string) error {
 		return &usageError{fmt.Errorf("the publication: %s is not a directory", o.Out), cmd.CommandPath()}
 	}
 	o.Identity.Folder = f.folder
-	for _, set := range []func(*generator.Options) error{f.setKeep, f.setClock, l.setVersions} {
+	for _, set := range []func(*generator.Options) error{f.setKeep, f.setClock, l.setVersions, func(o *generator.Options) error { return l.keepSets(o, f) }} {
 		if err := set(&o); err != nil {
 			return &usageError{err, cmd.CommandPath()}
 		}

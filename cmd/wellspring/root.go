@@ -246,6 +246,7 @@ func explain(err error) (code int, hint string) {
 		missing    *generator.MissingError
 		server     *remote.Error
 		audit      *auditError
+		retained   *generator.RetainedError
 	)
 	switch {
 	case errors.As(err, &incomplete):
@@ -254,6 +255,8 @@ func explain(err error) (code int, hint string) {
 		return 128 + signalNumber(signal), ""
 	case errors.As(err, &signal):
 		return 128 + signalNumber(signal), "Nothing was published."
+	case errors.As(err, &retained):
+		return exitFailed, "Do not remove anything there until the next build has written it."
 	case errors.As(err, &usage):
 		return exitUsage, "See " + usage.command + " --help."
 	case errors.As(err, &output):

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -28,6 +29,23 @@ func (l *loaded) setSets(o *generator.Options, f *sourceFlags) error {
 	}
 	o.DumpsByDefault = o.DumpsByDefault && (len(o.Sets) == 0 || !asked)
 	return o.CheckSets()
+}
+
+// keepSets takes from the file of settings what is kept of each set, for prune.
+func (l *loaded) keepSets(o *generator.Options, all *sourceFlags) error {
+	if l.file == nil {
+		return nil
+	}
+	for i := range l.file.Sets {
+		s := &l.file.Sets[i]
+		f, own := *all, *o
+		f.keepChanges, f.archiveKeep = cmp.Or(s.KeepChanges, f.keepChanges), cmp.Or(s.ArchiveKeep, f.archiveKeep)
+		if err := f.setKeep(&own); err != nil {
+			return fmt.Errorf("%s: the set %q: %w", l.at(s.Line), s.Name, asSetting(err))
+		}
+		o.Sets = append(o.Sets, generator.Set{Name: s.Name, Folder: s.Folder, KeepChanges: own.KeepChanges, ArchiveKeep: own.ArchiveKeep})
+	}
+	return nil
 }
 
 // set returns a set: what is not said of it is as for all.
