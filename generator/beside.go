@@ -53,7 +53,11 @@ func (r *run) versionFiles(ctx context.Context, s *snapshot.Snapshot, from *else
 	there := &run{layout: r.layout, out: from}
 	v := &versions{run: there}
 	for _, t := range timeMaps {
-		for _, name := range v.named(t.Path) {
+		names, err := v.named(t.Path)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
 			files = append(files, snapshot.File{Path: name, Body: name != t.Path, Retired: true})
 		}
 	}

@@ -147,7 +147,7 @@ func (v *versions) carry(f *finding, before *snapshot.Previous, timeMap string) 
 // isThere reports whether a file is published. One that is far away is not looked for.
 func (v *versions) isThere(name string) bool {
 	_, err := fs.Stat(v.out, name)
-	return err == nil || v.leavesBodies()
+	return !errors.Is(err, fs.ErrNotExist) || v.leavesBodies()
 }
 
 // linkTimeGate adds the link to the TimeGate of a resource.
@@ -169,7 +169,10 @@ func (v *versions) linkTimeGate(f *finding) error {
 // is, and stages its TimeMap.
 func (v *versions) add(f *finding, before *snapshot.Previous, timeMap string) error {
 	own := v.layout.TimeMap(f.URI)
-	m := v.published(timeMap, own)
+	m, err := v.published(timeMap, own)
+	if err != nil {
+		return err
+	}
 	m.Original, m.Self = f.URI, own.URI
 	known := map[string]bool{}
 	for _, x := range m.Versions {
@@ -229,20 +232,29 @@ func (v *versions) carryTimeMap(f *finding, timeMap string) error {
 
 // published returns the TimeMap of a resource, which is empty if there is none. What
 // it names elsewhere than beside itself is none of ours.
-func (v *versions) published(timeMap string, own layout.Ref) *memento.TimeMap {
+func (v *versions) published(timeMap string, own layout.Ref) (*memento.TimeMap, error) {
 	if timeMap == "" {
-		return &memento.TimeMap{}
+		return &memento.TimeMap{}, nil
 	}
 	m, err := v.readTimeMap(timeMap)
-	if err != nil {
-		v.warn("%s cannot be read, and begins anew: %v", timeMap, bare(err))
-		return &memento.TimeMap{}
+	if isGone(err) {
+		v.warn("%s is not there or damaged, and begins anew: %v", timeMap, bare(err))
+		return &memento.TimeMap{}, nil
+	}
+	if err != nil { // which may pass
+		return nil, fmt.Errorf("reading what is published of versions: %w", err)
 	}
 	m.Versions = slices.DeleteFunc(m.Versions, func(x memento.Version) bool {
 		_, ok := v.pathOf(x.URI, own)
 		return !ok
 	})
-	return m
+	return m, nil
+}
+
+// isGone reports whether an error says that a TimeMap is not there, or is none. Others
+// say nothing of it.
+func isGone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, memento.ErrMalformed)
 }
 
 const relTimeGate = "timegate"
@@ -387,17 +399,21 @@ func (v *versions) drop(timeMap string) error {
 	if timeMap == "" || v.stage == nil {
 		return nil
 	}
-	v.dropped = append(v.dropped, v.named(timeMap)...)
-	return nil
+	names, err := v.named(timeMap)
+	v.dropped = append(v.dropped, names...)
+	return err
 }
 
-// named returns the paths of a TimeMap and of the versions in it. One that cannot be
-// read names none.
-func (v *versions) named(timeMap string) []string {
+// named returns the paths of a TimeMap and of the versions in it. One that is damaged
+// names none.
+func (v *versions) named(timeMap string) ([]string, error) {
 	m, err := v.readTimeMap(timeMap)
+	if isGone(err) {
+		v.warn("%s is not there or damaged, so that its versions are left where they are: %v", timeMap, bare(err))
+		return nil, nil
+	}
 	if err != nil {
-		v.warn("%s cannot be read, so that its versions are left where they are: %v", timeMap, bare(err))
-		return nil
+		return nil, fmt.Errorf("reading what is published of versions: %w", err)
 	}
 	names, seen := []string{timeMap}, map[string]bool{}
 	for _, x := range m.Versions {
@@ -406,7 +422,7 @@ func (v *versions) named(timeMap string) []string {
 			names = append(names, name)
 		}
 	}
-	return names
+	return names, nil
 }
 
 // finish puts the TimeMaps into place, behind the versions and before what names
@@ -467,9 +483,12 @@ func (v *versions) prune(ctx context.Context, result *Pruned) error {
 // pruneOne thins the versions of a resource.
 func (v *versions) pruneOne(e *snapshot.Previous, timeMap string) error {
 	m, err := v.readTimeMap(timeMap)
-	if err != nil {
-		v.warn("%s cannot be read, and is left as it is: %v", timeMap, bare(err))
+	if isGone(err) {
+		v.warn("%s is not there or damaged, and is left as it is: %v", timeMap, bare(err))
 		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading what is published of versions: %w", err)
 	}
 	current := ""
 	for _, l := range e.Links {
