@@ -88,8 +88,10 @@ type detector struct {
 	remember func(*cached)
 	// next is from when on a file counts as unsettled for the next run.
 	next time.Time
-	// outside counts files that are in no set.
-	outside int
+	// outside counts files that are in no set, of which some had to be read to know
+	// that.
+	outside, readOutside int
+	readBytesOutside     int64
 	// clamped counts modification times in the future, or out of range.
 	clamped      int
 	firstClamped string
@@ -334,7 +336,7 @@ func (d *detector) finding(ctx context.Context, r *hashing.Result[*candidate]) (
 	case !c.HasAfter:
 		return c.gone("not there any more"), nil
 	case !c.isInAny():
-		return c.gone("in no set any more"), nil
+		return c.gone(leftSets), nil
 	case r.Err != nil:
 		c.content.close()
 		return d.unread(ctx, c, r.Err)
@@ -352,6 +354,10 @@ func (d *detector) finding(ctx context.Context, r *hashing.Result[*candidate]) (
 	}
 	return d.unchanged(c, "length and time"), nil
 }
+
+// leftSets is the reason for which a resource is deleted that is in no set any more,
+// though it may be there.
+const leftSets = "in no set any more"
 
 // gone returns the finding that a resource is in no set any more, or nil if it was
 // in none.
@@ -394,7 +400,7 @@ func (d *detector) decided(c *candidate, f *finding, changed func(*member) resou
 		return nil
 	case !c.isInAny():
 		d.outside++
-		return c.gone("in no set any more")
+		return c.gone(leftSets)
 	}
 	return f
 }
@@ -495,10 +501,18 @@ func (d *detector) fromBytes(c *candidate, now *cached, read bool) (*finding, er
 	f.entry.Metadata.SetLength(now.stat.Size)
 	f.entry.Metadata.Type = now.typ
 	d.o.setEncoding(f)
-	return d.decided(c, f, func(m *member) resourcesync.ChangeType {
+	decided := d.decided(c, f, func(m *member) resourcesync.ChangeType {
 		change, _ := compare(&m.before.Metadata, now)
 		return change
-	}), nil
+	})
+	if decided == nil { // which nothing but the cache says the next time
+		d.remember(now)
+		if read {
+			d.readOutside++
+			d.readBytesOutside += now.stat.Size
+		}
+	}
+	return decided, nil
 }
 
 // compare says whether the bytes are other than those that were published.

@@ -234,6 +234,12 @@ func (r *run) warnOfUnused() {
 			r.warn("%s", why)
 		}
 	}
+	if v := r.o.Versions; v != nil && !v.matched {
+		r.warn("versions: no file matches the patterns")
+	}
+	if p := r.o.Patches; p != nil && !p.matched {
+		r.warn("patches: no file matches the patterns")
+	}
 	for _, rule := range r.o.Resources {
 		if !rule.used {
 			r.warn("%s: no file matches the rule", rule.Name)

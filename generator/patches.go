@@ -22,6 +22,8 @@ import (
 type Patches struct {
 	// Match are globs over paths; if there are none, all resources can have patches.
 	Match []scanner.Glob
+
+	matched bool
 }
 
 const relPatch = "http://www.openarchives.org/rs/terms/patch"

@@ -116,6 +116,10 @@ func (r *run) leavesFilesOut() bool {
 // checkAmount guards against a source that is not there, or not all there.
 func (r *resourceSet) checkAmount() error {
 	found, gone := r.found.Resources, r.found.Deleted
+	if found == 0 && !r.o.AllowEmpty && r.rules.isTimed() {
+		r.warn("no file of the source is in it now")
+		return nil
+	}
 	if found == 0 && !r.o.AllowEmpty {
 		why := "the source has no files to publish"
 		if r.name != "" {

@@ -165,6 +165,8 @@ func (r *run) survey(ctx context.Context) error {
 	}
 	if d.outside > 0 {
 		r.report.LeftOut[InNoSet] += d.outside
+		r.report.Read += d.readOutside
+		r.report.ReadBytes += d.readBytesOutside
 	}
 	r.warnOfUnused()
 	slices.Sort(r.linkWarnings)
@@ -314,6 +316,7 @@ func (r *run) count(ctx context.Context) (n int64) {
 func (r *run) take(f *finding) error {
 	r.meter.file()
 	r.counted(f)
+	r.noteMatches(f)
 	if err := r.versions.keep(f); err != nil {
 		return err
 	}
@@ -333,6 +336,16 @@ func (r *run) take(f *finding) error {
 		return r.linker.facts.add(f)
 	}
 	return r.write(f)
+}
+
+// noteMatches notes which patterns of versions and patches match anything.
+func (r *run) noteMatches(f *finding) {
+	if v := r.o.Versions; v != nil && !v.matched {
+		v.matched = len(v.Match) == 0 || matchesAny(v.Match, f.Path)
+	}
+	if p := r.o.Patches; p != nil && !p.matched {
+		p.matched = len(p.Match) == 0 || matchesAny(p.Match, f.Path)
+	}
 }
 
 // counted counts a finding, whatever sets it is in.
@@ -427,7 +440,7 @@ func (r *run) own() []scanner.Own {
 	}
 	add(".", false, publish.Folder)
 	for _, folder := range r.folders() {
-		add(folder, folder != ".", append(r.documents(folder), RetainedFile)...)
+		add(folder, folder != ".", append(r.documents(folder), append(r.setFoldersIn(folder), RetainedFile)...)...)
 	}
 	description := r.layout.SourceDescription().Path
 	add(path.Dir(description), false, path.Base(description))
@@ -437,6 +450,17 @@ func (r *run) own() []scanner.Own {
 		}
 	}
 	return append(own, r.ownCache()...)
+}
+
+// setFoldersIn returns the names in a folder of what leads to folders of sets.
+func (r *run) setFoldersIn(folder string) (names []string) {
+	for _, set := range r.sets {
+		if rest, below := strings.CutPrefix(set.layout.Folder, folder+"/"); below {
+			name, _, _ := strings.Cut(rest, "/")
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // documents returns the names that the publication uses in a folder. At the top of the

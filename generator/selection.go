@@ -47,6 +47,11 @@ func (s *Selection) has(f *scanner.File, typeByName string) bool {
 		(typeByName == "" || s.hasType(typeByName))
 }
 
+// isTimed reports whether time alone can empty a set.
+func (s *Selection) isTimed() bool {
+	return s != nil && (!s.ModifiedAfter.IsZero() || !s.ModifiedBefore.IsZero())
+}
+
 // missing says which listed paths are not in the source, or nothing.
 func (s *Selection) missing() string {
 	if s == nil {

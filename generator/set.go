@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -95,6 +96,9 @@ func (r *run) makeSets() error {
 	names := map[string]bool{}
 	for i := range r.o.Sets {
 		s := &r.o.Sets[i]
+		if strings.ContainsFunc(s.Name, unicode.IsControl) {
+			return fmt.Errorf("the set %q has a control character in its name", s.Name)
+		}
 		if names[s.Name] {
 			return fmt.Errorf("there are two sets with the name %q", s.Name)
 		}
@@ -248,7 +252,9 @@ func (r *resourceSet) counted(f *finding, m *member) {
 	switch m.change {
 	case resourcesync.Deleted:
 		n.Deleted++
-		r.hidden.look(r, f.entry.Loc)
+		if f.Type == resourcesync.Deleted && f.Reason != leftSets { // else the rules of sets say so
+			r.hidden.look(r, f.entry.Loc)
+		}
 		return
 	case resourcesync.Created:
 		n.Created++

@@ -468,3 +468,42 @@ func TestDamagedSets(t *testing.T) {
 		})
 	}
 }
+
+// TestRollingSet is empty at times, without keeping the others from being published or
+// warning of what left it.
+func TestRollingSet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.file("a.txt", "a", w.now.Add(-time.Hour))
+	w.file("b.txt", "b", longAgo)
+	recent := func(o *Options) {
+		dumps := Dumps{true, true}
+		o.Sets = []Set{
+			{Name: "all", Dumps: dumps},
+			{Name: "recent", Dumps: dumps, Resources: Selection{ModifiedAfter: o.Now().Add(-oneDay)}},
+		}
+	}
+	if r := w.build(recent); r.Sets[1].Resources != 1 {
+		t.Errorf("%+v", r.Sets)
+	}
+	w.now = w.now.Add(3 * oneDay)
+	r := w.build(recent)
+	if r.Sets[1].Deleted != 1 || r.Events() != 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "no file of the source is in it now") {
+		t.Errorf("%+v, %q", r.Sets, r.Warnings)
+	}
+	verified(t, w.out, verify.Content)
+}
+
+// TestFilesInNoSet are read to find that out, and only once as long as there is a cache.
+func TestFilesInNoSet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.file("NOTES", "plain text", longAgo)
+	w.file("a.html", "<p>", longAgo)
+	w.options.Sets = []Set{{Name: "web", Resources: Selection{Types: []string{"text/html"}}}}
+	for i, want := range []int{2, 0} {
+		if r := w.build(); r.Read != want || r.LeftOut[InNoSet] != 1 || r.Resources != 1 {
+			t.Errorf("run %d: read %d, %+v", i, r.Read, r.LeftOut)
+		}
+	}
+}

@@ -133,7 +133,11 @@ func (r *run) endSet(folder string) error {
 	if err != nil {
 		return fmt.Errorf("reading the set in %s, which is published no more: %w", folder, plain(err))
 	}
-	r.warn("the set in %s is published no more: its %d documents and packages are removed", folder, len(files))
+	removed := "are removed"
+	if r.o.DryRun {
+		removed = "will be removed"
+	}
+	r.warn("the set in %s is published no more: its %d documents and packages %s", folder, len(files), removed)
 	r.leave(folder, s.Last, files)
 	return nil
 }

@@ -29,6 +29,8 @@ type Versions struct {
 	Keep *ArchiveKeep
 	// TimeGate links resources that have versions to a TimeGate; it may be nil.
 	TimeGate *relation.Rules
+
+	matched bool
 }
 
 // Relations of Z39.99-2017 §14.6.

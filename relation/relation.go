@@ -220,7 +220,7 @@ func (rs *Rules) Unused() []string {
 		case r.matched.Load() == 0:
 			names = append(names, r.Name+": the rule gives no link: no file matches it")
 		case missing != nil:
-			names = append(names, fmt.Sprintf("%s: the rule gives no link: nothing that it leads to is there, such as %q", r.Name, *missing))
+			names = append(names, fmt.Sprintf("%s: the rule gives no link: nothing that it leads to is published, such as %q", r.Name, *missing))
 		}
 	}
 	return names

@@ -112,7 +112,7 @@ func TestUnused(t *testing.T) {
 		t.Errorf("%d", got)
 	}
 	rules.Missing(2, "x.a.x")
-	if got := strings.Join(rules.Unused(), ", "); got != `second: the rule gives no link: no file matches it, third: the rule gives no link: nothing that it leads to is there, such as "x.a.x"` {
+	if got := strings.Join(rules.Unused(), ", "); got != `second: the rule gives no link: no file matches it, third: the rule gives no link: nothing that it leads to is published, such as "x.a.x"` {
 		t.Errorf("%s", got)
 	}
 	rules.Used(2)

@@ -91,3 +91,14 @@ func FuzzParse(f *testing.F) {
 		Parse("x.toml", []byte(text), testKeys)
 	})
 }
+
+// TestSingleTables are written with one pair of brackets by mistake.
+func TestSingleTables(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"set", "link", "resource"} {
+		_, err := Parse("x.toml", []byte("\n["+name+"]\n"), nil)
+		if err == nil || !strings.HasPrefix(err.Error(), "x.toml:2:1: "+name+" has to be written as [["+name+"]]") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -71,6 +71,11 @@ type Link struct {
 
 // check finds contradictions that need no knowledge of what is published.
 func (f *File) check(lines map[string]int) error {
+	for _, name := range []string{"set", "link", "resource"} {
+		if line := lines[name]; line > 0 {
+			return &Error{f.Name, line, 1, fmt.Sprintf("%s has to be written as [[%s]], as there can be several", name, name)}
+		}
+	}
 	f.DescribedByLine = lines["described_by"]
 	for i := range f.Resources {
 		r := &f.Resources[i]

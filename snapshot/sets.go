@@ -148,7 +148,10 @@ func (s *Sets) folderOf(uri string) (string, error) {
 		return "", otherIdentity("has the Capability List %s, which is not below %s", quotedURI(uri), s.layout.PublicationURL)
 	}
 	set, err := s.layout.OfSet(path.Dir(list))
-	if err != nil || set.CapabilityList().Path != list || set.Folder == s.layout.Folder {
+	if err == nil && set.Folder == s.layout.Folder && set.CapabilityList().Path == list {
+		return "", otherIdentity("has one set of resources, in the folder %s", s.layout.Folder)
+	}
+	if err != nil || set.CapabilityList().Path != list {
 		return "", otherIdentity("has the Capability List %s, which is none of a set in a folder of its own", quotedURI(uri))
 	}
 	return set.Folder, nil

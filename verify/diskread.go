@@ -93,11 +93,11 @@ func (r *diskReader) openResource(res *resource) (contentFile, error) {
 		return nil, err
 	}
 	if ext := extensionOf(res.md.Encoding); ext != "" && !strings.HasSuffix(end, ext) {
-		if f, err := r.openPath(root, end+ext); !errors.Is(err, errNotThere) {
+		if f, err := r.find(root, end, ext); !errors.Is(err, errNotThere) {
 			return f, err
 		}
 	}
-	return r.find(root, end)
+	return r.find(root, end, "")
 }
 
 // extensionOf returns what servers look for behind the name of a file that they send
@@ -154,16 +154,16 @@ type onlyWriter struct{ io.Writer }
 
 // find opens the file that a server would send for a URI: a directory stands for
 // its index.html, and a page may be named without its extension.
-func (r *diskReader) find(root *os.Root, end string) (contentFile, error) {
+func (r *diskReader) find(root *os.Root, end, extension string) (contentFile, error) {
 	if end == "" || strings.HasSuffix(end, "/") {
-		return r.openPath(root, end+"index.html")
+		return r.openPath(root, end+"index.html"+extension)
 	}
-	f, err := r.openPath(root, end)
+	f, err := r.openPath(root, end+extension)
 	for _, more := range []string{".html", "/index.html"} {
 		if !errors.Is(err, errNotThere) {
 			break
 		}
-		f, err = r.openPath(root, end+more)
+		f, err = r.openPath(root, end+more+extension)
 	}
 	return f, err
 }

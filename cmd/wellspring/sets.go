@@ -28,7 +28,10 @@ func (l *loaded) setSets(o *generator.Options, f *sourceFlags) error {
 		o.Sets = append(o.Sets, set)
 	}
 	o.DumpsByDefault = o.DumpsByDefault && (len(o.Sets) == 0 || !asked)
-	return o.CheckSets()
+	if err := o.CheckSets(); err != nil {
+		return fmt.Errorf("%s: %w", l.file.Name, err)
+	}
+	return nil
 }
 
 // keepSets takes from the file of settings what is kept of each set, for prune.
@@ -74,7 +77,7 @@ func (l *loaded) set(o generator.Options, all *sourceFlags, s *settings.Set) (se
 	if s.Archive != nil {
 		set.Archive = s.Archive
 	}
-	if set.DescribedBy, err = aboutURI(&o, s.DescribedBy, l.at(s.Line)); err != nil {
+	if set.DescribedBy, err = aboutURI(&o, s.DescribedBy, ""); err != nil {
 		return set, err
 	}
 	set.Resources, err = l.selection(&o, s)
@@ -103,7 +106,7 @@ func (l *loaded) selection(o *generator.Options, s *settings.Set) (sel generator
 		return sel, err
 	}
 	for _, t := range s.Types {
-		if !resourcesync.IsMediaType(strings.ReplaceAll(t, "*", "x")) {
+		if !resourcesync.IsMediaType(strings.ReplaceAll(t, "*", "x")) || strings.Contains(t, ";") {
 			return sel, fmt.Errorf("types: %q is not a media type such as text/html or image/*", t)
 		}
 		sel.Types = append(sel.Types, strings.ToLower(t))
@@ -113,6 +116,9 @@ func (l *loaded) selection(o *generator.Options, s *settings.Set) (sel generator
 	}
 	if sel.MaxSize, err = sizeOf("max_size", s.MaxSize); err != nil {
 		return sel, err
+	}
+	if s.MaxSize != "" && sel.MaxSize == 0 {
+		return sel, fmt.Errorf("max_size is %s, so that only empty files would be in it", s.MaxSize)
 	}
 	if sel.MaxSize > 0 && sel.MaxSize < sel.MinSize {
 		return sel, fmt.Errorf("max_size is %s, less than min_size", s.MaxSize)

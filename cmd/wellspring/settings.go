@@ -369,7 +369,7 @@ func (l *loaded) rules() (sets, links, resources []settingJSON) {
 		return sets, links, resources
 	}
 	for _, s := range l.file.Sets {
-		text := fmt.Sprintf("%s: %s", s.Name, cmp.Or(strings.Join(s.Include, ", "), "**"))
+		text := fmt.Sprintf("%s: %s", s.Name, cmp.Or(rulesOf(&s), "all files"))
 		sets = append(sets, settingJSON{"set", text, l.at(s.Line)})
 	}
 	for _, r := range l.file.Links {
@@ -386,6 +386,20 @@ func (l *loaded) rules() (sets, links, resources []settingJSON) {
 		resources = append(resources, settingJSON{"resource", text, l.at(r.Line)})
 	}
 	return sets, links, resources
+}
+
+// rulesOf names the rules by which files are in a set.
+func rulesOf(s *settings.Set) string {
+	var parts []string
+	for _, rule := range [...]struct{ name, value string }{
+		{"", strings.Join(s.Include, ", ")}, {"not ", strings.Join(s.Exclude, ", ")}, {"", strings.Join(s.Types, ", ")},
+		{"from ", s.MinSize}, {"up to ", s.MaxSize}, {"after ", s.ModifiedAfter}, {"before ", s.ModifiedBefore}, {"listed in ", s.Paths},
+	} {
+		if rule.value != "" {
+			parts = append(parts, rule.name+rule.value)
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // shownHeaders hides what headers say, which may be secret.

@@ -59,7 +59,10 @@ func aboutURI(o *generator.Options, text, origin string) (string, error) {
 	}
 	name := strings.TrimPrefix(text, "/")
 	if info, err := os.Stat(filepath.Join(o.Source, filepath.FromSlash(name))); !fs.ValidPath(name) || err != nil || !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s: described_by is %q, which is neither a URI nor a file of the source", origin, text)
+		if origin != "" {
+			origin += ": "
+		}
+		return "", fmt.Errorf("%sdescribed_by is %q, which is neither a URI nor a file of the source", origin, text)
 	}
 	own, err := layout.New(o.Identity)
 	if err != nil {
