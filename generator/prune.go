@@ -95,7 +95,8 @@ func (r *run) keepsOf(folders []string) (sets []Set) {
 	for _, folder := range folders {
 		set := Set{Name: folder, Folder: folder, KeepChanges: r.o.KeepChanges, ArchiveKeep: r.o.ArchiveKeep}
 		for i := range r.o.Sets {
-			if known := &r.o.Sets[i]; folderOfSet(r.layout, known) == folder {
+			known := &r.o.Sets[i]
+			if l, err := known.Layout(r.layout); err == nil && l.Folder == folder {
 				set.KeepChanges, set.ArchiveKeep = known.KeepChanges, known.ArchiveKeep
 			}
 		}

@@ -116,7 +116,7 @@ func (r *run) leavesFilesOut() bool {
 // checkAmount guards against a source that is not there, or not all there.
 func (r *resourceSet) checkAmount() error {
 	found, gone := r.found.Resources, r.found.Deleted
-	if found == 0 && !r.o.AllowEmpty && r.rules.isTimed() {
+	if found == 0 && !r.o.AllowEmpty && r.rules.IsTimed() {
 		r.warn("no file of the source is in it now")
 		return nil
 	}

@@ -39,17 +39,27 @@ func (s *Selection) has(f *scanner.File, typeByName string) bool {
 	if s == nil {
 		return true
 	}
-	listed := s.Paths.has(f.Path) // which notes that the source has it, whatever else holds
-	return listed && f.Size >= s.MinSize && (s.MaxSize == 0 || f.Size <= s.MaxSize) &&
+	return s.Matches(f.Path, typeByName) && f.Size >= s.MinSize && (s.MaxSize == 0 || f.Size <= s.MaxSize) &&
 		(s.ModifiedAfter.IsZero() || f.ModTime.After(s.ModifiedAfter)) &&
-		(s.ModifiedBefore.IsZero() || f.ModTime.Before(s.ModifiedBefore)) &&
-		(len(s.Include) == 0 || matchesAny(s.Include, f.Path)) && !matchesAny(s.Exclude, f.Path) &&
+		(s.ModifiedBefore.IsZero() || f.ModTime.Before(s.ModifiedBefore))
+}
+
+// Matches reports whether the rules about paths and media types allow a file, whatever
+// its size and time are. A media type that is not known may be an allowed one.
+func (s *Selection) Matches(path, typeByName string) bool {
+	listed := s.Paths.has(path) // which notes that the source has it, whatever else holds
+	return listed && (len(s.Include) == 0 || matchesAny(s.Include, path)) && !matchesAny(s.Exclude, path) &&
 		(typeByName == "" || s.hasType(typeByName))
 }
 
-// isTimed reports whether time alone can empty a set.
-func (s *Selection) isTimed() bool {
+// IsTimed reports whether files come and go as time goes by, or as they are touched.
+func (s *Selection) IsTimed() bool {
 	return s != nil && (!s.ModifiedAfter.IsZero() || !s.ModifiedBefore.IsZero())
+}
+
+// HasAll reports whether the rules allow every file.
+func (s *Selection) HasAll() bool {
+	return len(s.Include)+len(s.Exclude)+len(s.Types) == 0 && s.MinSize == 0 && s.MaxSize == 0 && s.Paths == nil && !s.IsTimed()
 }
 
 // missing says which listed paths are not in the source, or nothing.

@@ -103,7 +103,7 @@ func (r *run) makeSets() error {
 			return fmt.Errorf("there are two sets with the name %q", s.Name)
 		}
 		names[s.Name] = true
-		l, err := r.layout.OfSet(folderOfSet(r.layout, s))
+		l, err := s.Layout(r.layout)
 		if err != nil {
 			return fmt.Errorf("the set %q: %w", s.Name, err)
 		}
@@ -122,14 +122,15 @@ func (r *run) makeSets() error {
 	return checkNested(folders)
 }
 
-func folderOfSet(l layout.Layout, s *Set) string {
-	if s.Folder != "" {
-		return s.Folder
+// Layout names the documents of a set, in the publication with a layout of its own.
+func (s *Set) Layout(top layout.Layout) (layout.Layout, error) {
+	switch {
+	case s.Folder != "":
+		return top.OfSet(s.Folder)
+	case top.Folder == ".":
+		return top.OfSet(s.Name)
 	}
-	if l.Folder == "." {
-		return s.Name
-	}
-	return l.Folder + "/" + s.Name
+	return top.OfSet(top.Folder + "/" + s.Name)
 }
 
 // checkSetFolder makes sure that a set has a folder of its own, which is not a name

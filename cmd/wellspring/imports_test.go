@@ -13,7 +13,7 @@ const module = "github.com/wellspring-sync/wellspring/"
 // allowed says which packages of ours each package may import: those to the
 // right of it in the picture of ARCHITECTURE.md.
 var allowed = map[string][]string{
-	"cmd/wellspring": {"generator", "hashing", "history", "layout", "publish", "relation", "remote", "resourcesync", "scanner", "settings", "snapshot", "verify"},
+	"cmd/wellspring": {"generator", "hashing", "history", "layout", "prepare", "publish", "relation", "remote", "resourcesync", "scanner", "serve", "settings", "snapshot", "verify", "watch"},
 	"generator":      {"commits", "hashing", "layout", "memento", "original", "patch", "publish", "relation", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
 	"hashing":        {"resourcesync"},
 	"history":        {"resourcesync", "snapshot"},
@@ -22,14 +22,18 @@ var allowed = map[string][]string{
 	"commits":        {},
 	"memento":        {},
 	"patch":          {},
+	"prepare":        {"layout", "scanner", "templates"},
 	"publish":        {},
 	"relation":       {"resourcesync"},
 	"remote":         {"layout"},
 	"resourcesync":   {},
 	"scanner":        {},
+	"serve":          {},
 	"settings":       {},
 	"snapshot":       {"layout", "resourcesync"},
+	"templates":      {},
 	"verify":         {"resourcesync"},
+	"watch":          {},
 	"zipdump":        {},
 }
 
@@ -37,6 +41,7 @@ var allowed = map[string][]string{
 // use different packages of it.
 var shared = map[string][]string{
 	"github.com/klauspost/compress": {"patch", "zipdump"},
+	"golang.org/x/net":              {"prepare", "verify"},
 }
 
 // TestImportsPointOneWay keeps packages apart, and each third-party module in

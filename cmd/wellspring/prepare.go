@@ -1,0 +1,485 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/prepare"
+	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/scanner"
+	"github.com/wellspring-sync/wellspring/settings"
+)
+
+// prepareFlags say what is prepared.
+type prepareFlags struct {
+	source    sourceFlags
+	htmlLinks bool
+	robots    bool
+	hosts     []string
+	snippets  string
+}
+
+// preparing are the flags of build that matter to prepare. It takes the others, too,
+// so that both can be called alike, and does not show them.
+var preparing = []string{"base-url", "publication-url", "out", "folder", "include", "exclude", "hidden", "symlinks", "dry-run"}
+
+func (c *cli) prepareCommand() *cobra.Command {
+	f := &prepareFlags{}
+	cmd := &cobra.Command{
+		Use:   "prepare [DIR]",
+		Short: "Put into a site what leads harvesters to its publication",
+		Long: `Prepare changes the site in DIR (by default the current directory) before build
+publishes it. No other command touches the site's own files. Each is replaced in one
+step, only if it has to say something else, and keeps its mode.
+
+With --html-links, each HTML page gets a link to the Capability List of each set
+that it is in. With --robots, robots.txt names the Resource Lists as Sitemaps; search
+engines read them, and some complain about the elements that are not theirs. With
+--host, the host gets what it needs to send the right types, caching and links:
+_headers, .nojekyll and .htaccess are written into DIR, between lines of other people;
+what has to go elsewhere is printed, or written into the directory --snippets. All
+flags and settings of build hold here, too.
+
+` + exitCodes,
+		Example: `  wellspring prepare public --base-url https://example.org/ --html-links --host netlify
+  wellspring prepare public --base-url https://example.org/ --host nginx > wellspring.nginx.conf`,
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.prepare(cmd, f, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&f.htmlLinks, "html-links", false, "put links to the Capability List into HTML pages")
+	flags.BoolVar(&f.robots, "robots", false, "name the Resource Lists in robots.txt")
+	flags.StringSliceVar(&f.hosts, "host", nil, "write what a `host` needs: "+strings.Join(prepare.HostNames(), ", ")+"; may be repeated")
+	flags.StringVar(&f.snippets, "snippets", "", "`directory` for what has to be put elsewhere (default: it is printed)")
+	f.source.addFlags(flags)
+	flags.BoolVarP(&f.source.dryRun, "dry-run", "n", false, "find out what would change, and write nothing")
+	for _, name := range buildFlags() {
+		if flag := flags.Lookup(name); !slices.Contains(preparing, name) {
+			flag.Hidden = true
+		}
+	}
+	return cmd
+}
+
+// buildFlags are the names of the flags that say what is published.
+func buildFlags() (names []string) {
+	for _, key := range settingKeys() {
+		if key.Name != sourceKey {
+			names = append(names, strings.ReplaceAll(key.Name, "_", "-"))
+		}
+	}
+	return names
+}
+
+// check returns an error if what is asked for cannot be.
+func (f *prepareFlags) check(cmd *cobra.Command, source string) error {
+	if !f.htmlLinks && !f.robots && len(f.hosts) == 0 {
+		return usageErrorf(cmd, "there is nothing to do: give --html-links, --robots or --host")
+	}
+	for i, name := range f.hosts {
+		f.hosts[i] = strings.TrimSpace(name)
+		if known := prepare.HostNames(); !slices.Contains(known, f.hosts[i]) {
+			hint := ""
+			if near := settings.Nearest(name, known); near != "" {
+				hint = fmt.Sprintf(" (did you mean %s?)", near)
+			}
+			return usageErrorf(cmd, "--host is %q, which is none of %s%s", name, strings.Join(known, ", "), hint)
+		}
+	}
+	slices.Sort(f.hosts)
+	f.hosts = slices.Compact(f.hosts)
+	if f.snippets == "" {
+		return nil
+	}
+	if info, err := os.Stat(f.snippets); err != nil {
+		return usageErrorf(cmd, "--snippets: %w", err)
+	} else if !info.IsDir() {
+		return usageErrorf(cmd, "--snippets: %s is not a directory", f.snippets)
+	}
+	if isWithin(f.snippets, source) {
+		return usageErrorf(cmd, "--snippets: %s is in the site, and would be published", f.snippets)
+	}
+	return nil
+}
+
+// isWithin reports whether a directory is in another one, or is that.
+func isWithin(dir, other string) bool {
+	var real [2]string
+	for i, name := range [...]string{other, dir} {
+		resolved, err := filepath.EvalSymlinks(name)
+		if err == nil {
+			resolved, err = filepath.Abs(resolved)
+		}
+		if err != nil {
+			return false
+		}
+		real[i] = resolved
+	}
+	relative, err := filepath.Rel(real[0], real[1])
+	return err == nil && filepath.IsLocal(relative)
+}
+
+// preparation is one run of prepare.
+type preparation struct {
+	c    *cli
+	f    *prepareFlags
+	o    generator.Options
+	own  layout.Layout
+	sets []namedSet
+	root *os.Root
+
+	found preparedJSON
+	texts []prepare.HostResult // to be printed
+}
+
+// namedSet is a set of resources as the settings have it.
+type namedSet struct {
+	layout layout.Layout
+	rules  *generator.Selection
+	name   string
+}
+
+func (c *cli) prepare(cmd *cobra.Command, f *prepareFlags, args []string) error {
+	l, err := c.load(cmd, args)
+	if err != nil {
+		return err
+	}
+	o, err := f.source.options(cmd, l)
+	if err != nil {
+		return l.withOrigin(err)
+	}
+	if err := f.check(cmd, o.Source); err != nil {
+		return err
+	}
+	p := &preparation{c: c, f: f, o: o}
+	p.found.DryRun = o.DryRun
+	p.found.Files, p.found.Warnings = []preparedFileJSON{}, []string{}
+	if err := p.setSets(); err != nil {
+		return &usageError{err, cmd.CommandPath()}
+	}
+	if p.root, err = os.OpenRoot(o.Source); err != nil {
+		return fmt.Errorf("opening the site: %w", err)
+	}
+	defer p.root.Close()
+	for _, step := range []func(*cobra.Command) error{p.pages, p.robots, p.hosts} {
+		if err := step(cmd); err != nil {
+			return err
+		}
+	}
+	return p.print()
+}
+
+// setSets takes the sets of resources from the options.
+func (p *preparation) setSets() (err error) {
+	if p.own, err = layout.New(p.o.Identity); err != nil {
+		return err
+	}
+	for i := range p.o.Sets {
+		s := &p.o.Sets[i]
+		set := namedSet{rules: &s.Resources, name: s.Name}
+		if set.layout, err = s.Layout(p.own); err != nil {
+			return err
+		}
+		p.sets = append(p.sets, set)
+	}
+	return nil
+}
+
+// has reports whether a file is in the set, whatever its size is.
+func (s *namedSet) has(f *scanner.File) bool {
+	return s.rules.Matches(f.Path, cmp.Or(hashing.ByExtension(f.Path), "application/octet-stream"))
+}
+
+// lists returns the Capability Lists to which pages can link.
+func (p *preparation) lists() (lists []prepare.List) {
+	if len(p.sets) == 0 {
+		return []prepare.List{{URI: p.own.CapabilityList().URI}}
+	}
+	for i := range p.sets {
+		s := &p.sets[i]
+		if s.rules.IsTimed() {
+			p.warn("no page links to the set %q, which goes by times of modification: a link would change that of its page", s.name)
+			continue
+		}
+		lists = append(lists, prepare.List{URI: s.layout.CapabilityList().URI, Has: s.has, MinSize: s.rules.MinSize, MaxSize: s.rules.MaxSize})
+	}
+	return lists
+}
+
+func (p *preparation) warn(format string, args ...any) {
+	p.found.Warnings = append(p.found.Warnings, fmt.Sprintf(format, args...))
+}
+
+// pages puts links into HTML pages.
+func (p *preparation) pages(cmd *cobra.Command) error {
+	if !p.f.htmlLinks {
+		return nil
+	}
+	run := prepare.Pages{
+		Root: p.root, Lists: p.lists(), DryRun: p.o.DryRun,
+		Scan: scanner.Options{Rules: p.o.Rules, SkipSymlinks: p.o.SkipSymlinks, Own: p.ownFolders()},
+		OnFile: func(f prepare.File) {
+			if f.Action != prepare.Unchanged && (p.c.verbose > 0 || p.o.DryRun) {
+				p.found.Files = append(p.found.Files, preparedFileJSON{f.Path, string(f.Action)})
+			}
+		},
+	}
+	r, err := run.Run(cmd.Context())
+	if err != nil {
+		return fmt.Errorf("--html-links: %w", err)
+	}
+	p.found.Pages = &pagesJSON{Updated: r.Updated, Unchanged: r.Unchanged, InNoSet: r.InNoSet, LeftAlone: []leftJSON{}}
+	for _, l := range r.Left {
+		p.found.Pages.LeftAlone = append(p.found.Pages.LeftAlone, leftJSON{string(l.Why), l.Count, l.First})
+		p.warn("%s left alone: %s; the first is %q", plural(l.Count, "page"), l.Why, l.First)
+	}
+	if lists := run.Lists; len(r.Left) > 0 && len(lists) > 0 {
+		p.found.Notes = append(p.found.Notes, fmt.Sprintf(`a page that was left alone can have the link itself, such as <link rel="resourcesync" href=%q>`, lists[0].URI))
+	}
+	return nil
+}
+
+// ownFolders says where the publication lies in the site, if it does.
+func (p *preparation) ownFolders() (own []scanner.Own) {
+	add := func(dir string, folder bool, names ...string) {
+		if info, err := os.Stat(filepath.Join(outDir(p.o), filepath.FromSlash(dir))); err == nil && info.IsDir() {
+			own = append(own, scanner.Own{Dir: info, Names: names, Folder: folder})
+		}
+	}
+	add(".", false, publish.Folder)
+	add(p.own.Folder, p.own.Folder != ".", p.own.Documents()...)
+	for _, s := range p.sets {
+		add(s.layout.Folder, true, s.layout.Documents()...)
+	}
+	return own
+}
+
+// robots brings robots.txt up to date.
+func (p *preparation) robots(*cobra.Command) error {
+	if !p.f.robots {
+		return nil
+	}
+	if strings.Count(p.own.BaseURL, "/") > len("//")+1 {
+		p.warn("robots.txt is left alone: crawlers read only that of the host, and %s is below its root; put the Sitemap lines in there", p.own.BaseURL)
+		return nil
+	}
+	var uris []string
+	for _, s := range p.sets {
+		uris = append(uris, s.layout.ResourceList().URI)
+	}
+	if len(p.sets) == 0 {
+		uris = append(uris, p.own.ResourceList().URI)
+	}
+	action, err := prepare.WriteRobots(p.root, uris, p.o.DryRun)
+	if why, ok := errors.AsType[prepare.LeftAlone](err); ok {
+		p.warn("%s is left alone: %s", prepare.RobotsFile, why)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("--robots: %w", err)
+	}
+	p.found.Files = append(p.found.Files, preparedFileJSON{prepare.RobotsFile, string(action)})
+	return nil
+}
+
+// hosts writes what hosts need.
+func (p *preparation) hosts(cmd *cobra.Command) error {
+	if len(p.f.hosts) == 0 {
+		return nil
+	}
+	var sets []layout.Layout
+	link := p.linkForAll()
+	for _, s := range p.sets {
+		sets = append(sets, s.layout)
+	}
+	site, err := prepare.NewSite(p.own, sets, link)
+	if why, ok := errors.AsType[prepare.LeftAlone](err); ok {
+		p.warn("nothing is written for hosts: %s", why)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("--host: %w", err)
+	}
+	if p.o.Out != "" && !isWithin(outDir(p.o), p.o.Source) {
+		p.warn("the publication is in %s, and not in %s: what hosts read belongs to the top of what is uploaded", outDir(p.o), filepath.Clean(p.o.Source))
+	}
+	for _, name := range p.f.hosts {
+		if cmd.Context().Err() != nil {
+			return context.Cause(cmd.Context())
+		}
+		r, err := site.WriteHost(p.root, name, p.o.DryRun)
+		if err == nil {
+			err = p.host(r)
+		}
+		if err != nil {
+			return fmt.Errorf("--host %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// linkForAll returns the URI of the Capability List that pertains to all that is
+// served, or nothing.
+func (p *preparation) linkForAll() string {
+	i := slices.IndexFunc(p.sets, func(s namedSet) bool { return s.rules.HasAll() })
+	switch {
+	case len(p.o.Rules.Include)+len(p.o.Rules.Exclude) > 0, len(p.sets) > 0 && i < 0:
+		p.warn("hosts send no Link header, since no set has all that is served: --html-links finds out the right set of each page")
+		return ""
+	case i >= 0:
+		return p.sets[i].layout.CapabilityList().URI
+	}
+	return p.own.CapabilityList().URI
+}
+
+// host takes what was done for one host.
+func (p *preparation) host(r prepare.HostResult) error {
+	switch {
+	case r.Left != "":
+		p.warn("%s is left alone: %s", r.File, r.Left)
+	case r.File != "":
+		file := preparedFileJSON{r.File, string(r.Action)}
+		if !slices.ContainsFunc(p.found.Files, func(f preparedFileJSON) bool { return f.Path == r.File }) {
+			p.found.Files = append(p.found.Files, file)
+		}
+	case p.f.snippets != "":
+		name := filepath.Join(p.f.snippets, r.Name)
+		action, err := writeSnippet(name, r.Text, p.o.DryRun)
+		if err != nil {
+			return err
+		}
+		p.found.Files = append(p.found.Files, preparedFileJSON{name, string(action)})
+	default:
+		p.texts = append(p.texts, r)
+		p.found.Texts = append(p.found.Texts, textJSON{r.Host, r.Name, r.Text})
+	}
+	for _, note := range r.Notes {
+		p.found.Notes = append(p.found.Notes, r.Host+": "+note)
+	}
+	return nil
+}
+
+// writeSnippet writes a file outside of the site, if it does not say that already.
+func writeSnippet(name, text string, dryRun bool) (prepare.Action, error) {
+	old, err := os.ReadFile(name)
+	action := prepare.Updated
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		action = prepare.Created
+	case err != nil:
+		return "", err
+	case string(old) == text:
+		return prepare.Unchanged, nil
+	}
+	if dryRun {
+		return action, nil
+	}
+	return action, os.WriteFile(name, []byte(text), 0o644)
+}
+
+// preparedJSON is what prepare writes with --json.
+type preparedJSON struct {
+	DryRun   bool               `json:"dry_run"`
+	Pages    *pagesJSON         `json:"pages,omitempty"`
+	Files    []preparedFileJSON `json:"files"`
+	Texts    []textJSON         `json:"texts,omitempty"`
+	Notes    []string           `json:"notes,omitempty"`
+	Warnings []string           `json:"warnings"`
+}
+
+type pagesJSON struct {
+	Updated   int        `json:"updated"`
+	Unchanged int        `json:"unchanged"`
+	InNoSet   int        `json:"in_no_set"`
+	LeftAlone []leftJSON `json:"left_alone"`
+}
+
+type leftJSON struct {
+	Why   string `json:"why"`
+	Count int    `json:"count"`
+	First string `json:"first"`
+}
+
+type preparedFileJSON struct {
+	Path   string `json:"path"`
+	Action string `json:"action"`
+}
+
+type textJSON struct {
+	Host string `json:"host"`
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// print writes the result. Texts that go elsewhere have the standard output for
+// themselves, so that it can be a file.
+func (p *preparation) print() error {
+	for _, w := range p.found.Warnings {
+		p.c.tell("wellspring: warning: %s\n", w)
+	}
+	if p.c.json {
+		return p.c.writeJSON(p.found)
+	}
+	text := p.summary()
+	switch {
+	case p.c.quiet:
+	case len(p.texts) > 0:
+		p.c.tell("%s", text)
+	default:
+		if err := p.c.print("%s", text); err != nil {
+			return err
+		}
+	}
+	for _, r := range p.texts {
+		if _, err := p.c.stdout.Write([]byte(r.Text)); err != nil {
+			return &outputError{err}
+		}
+	}
+	return nil
+}
+
+func (p *preparation) summary() string {
+	var b strings.Builder
+	would := ""
+	if p.o.DryRun {
+		would = "would be "
+	}
+	if r := p.found.Pages; r != nil {
+		fmt.Fprintf(&b, "Pages: %d %slinked, %d unchanged", r.Updated, would, r.Unchanged)
+		if r.InNoSet > 0 {
+			fmt.Fprintf(&b, ", %d in no set", r.InNoSet)
+		}
+		b.WriteString("\n")
+	}
+	for _, f := range p.found.Files {
+		if f.Action == string(prepare.Unchanged) {
+			fmt.Fprintf(&b, "%s: %s\n", f.Path, f.Action)
+		} else {
+			fmt.Fprintf(&b, "%s: %s%s\n", f.Path, would, f.Action)
+		}
+	}
+	for _, t := range p.found.Texts {
+		fmt.Fprintf(&b, "For %s: %s\n", t.Host, t.Name)
+	}
+	for _, note := range p.found.Notes {
+		fmt.Fprintf(&b, "Note: %s\n", note)
+	}
+	if !p.o.DryRun {
+		b.WriteString("Next: wellspring build\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,312 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/scanner"
+	"github.com/wellspring-sync/wellspring/watch"
+)
+
+// watchFlags say when to build again.
+type watchFlags struct {
+	settle, maxDelay, poll time.Duration
+}
+
+func (f *watchFlags) addFlags(flags *pflag.FlagSet) {
+	flags.DurationVar(&f.settle, "settle", watch.DefaultSettle, "`duration` for which nothing may change before a build")
+	flags.DurationVar(&f.maxDelay, "max-delay", watch.DefaultMaxDelay, "longest `duration` for which changes without end put a build off")
+	flags.DurationVar(&f.poll, "poll", 0, "look at all files every `duration` instead of waiting for events, as network file systems need it")
+}
+
+func (f *watchFlags) options() (o watch.Options, err error) {
+	switch {
+	case f.settle < 0 || f.maxDelay < 0 || f.poll < 0:
+		return o, errors.New("--settle, --max-delay and --poll cannot be negative")
+	case f.maxDelay < f.settle:
+		return o, errors.New("--max-delay cannot be shorter than --settle")
+	}
+	o = watch.Options{Settle: f.settle, MaxDelay: max(f.maxDelay, 1), Poll: f.poll, NoEvents: f.poll > 0}
+	if f.settle == 0 {
+		o.Settle = -1
+	}
+	return o, nil
+}
+
+func (c *cli) watchCommand() *cobra.Command {
+	f, when := &sourceFlags{}, &watchFlags{}
+	cmd := &cobra.Command{
+		Use:   "watch [SOURCE]",
+		Short: "Publish a directory, and again whenever something in it changes",
+		Long: `Watch does what build does, and again whenever something in the directory SOURCE
+has changed, until a signal ends it. Each build that publishes something is told in
+a line, or with --json in an object on a line of its own. A build that fails says
+why, and the next one may succeed; one that another run or a file in motion was in
+the way of is tried again after 30 seconds.
+
+The system's events are hints, and each build looks at the whole source. Where there
+are no events, or not for so many directories, watch says so and looks at all files
+every 10 seconds; --poll 1m does that from the start.
+
+` + exitCodes,
+		Example: `  wellspring watch public --base-url https://example.org/
+  wellspring watch /mnt/share --base-url https://example.org/ --poll 1m`,
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := c.options(cmd, f, args)
+			if err != nil {
+				return err
+			}
+			w, err := when.options()
+			if err != nil {
+				return &usageError{err, cmd.CommandPath()}
+			}
+			b, err := c.newRebuilder(o)
+			if err != nil {
+				return &usageError{err, cmd.CommandPath()}
+			}
+			return b.watch(cmd.Context(), w)
+		},
+	}
+	f.addFlags(cmd.Flags())
+	when.addFlags(cmd.Flags())
+	return cmd
+}
+
+// rebuilder builds again and again.
+type rebuilder struct {
+	*cli
+	o        generator.Options
+	built    func() // may be nil; called after each build that ended well
+	warned   []string
+	lastFail string
+	// interrupted is true if a signal ended a build.
+	interrupted bool
+}
+
+func (c *cli) newRebuilder(o generator.Options) (*rebuilder, error) {
+	if o.Previous.LeaveBodies {
+		return nil, errors.New("--carry none is for single builds: there would be no whole publication to go on from")
+	}
+	o.Log = c.log()
+	if c.verbose > 0 && !c.quiet && !c.json {
+		o.OnChange = c.printChange
+	}
+	return &rebuilder{cli: c, o: o}, nil
+}
+
+// watch builds until the context ends.
+func (b *rebuilder) watch(ctx context.Context, w watch.Options) error {
+	w.Root, w.Ignore = b.o.Source, ignored(&b.o)
+	w.Warn = func(text string) { b.tell("wellspring: warning: %s\n", text) }
+	if !b.quiet {
+		b.tell("wellspring: watching %s\n", filepath.Clean(b.o.Source))
+	}
+	err := watch.Watch(ctx, w, b.build)
+	b.json = false // whoever reads line by line has them all
+	if _, isOutput := errors.AsType[*outputError](err); ctx.Err() != nil && !b.interrupted && !isOutput {
+		// There was nothing to do: what explain says of a build would be wrong.
+		return &auditError{context.Cause(ctx)}
+	}
+	return err
+}
+
+// build is the callback of watch.
+func (b *rebuilder) build(ctx context.Context) error {
+	report, err := b.run(ctx)
+	switch {
+	case err == nil:
+		return b.succeed(report)
+	case ctx.Err() != nil:
+		b.interrupted = true
+		return err
+	}
+	return b.fail(err)
+}
+
+// run is cli.run, without warnings that the last one gave already.
+func (b *rebuilder) run(ctx context.Context) (*generator.Report, error) {
+	o, p := b.o, b.newProgress()
+	if p != nil {
+		o.Progress = p.show
+	}
+	report, err := generator.Run(ctx, o)
+	p.clear()
+	for _, w := range report.Warnings {
+		if !slices.Contains(b.warned, w) {
+			b.tell("wellspring: warning: %s\n", w)
+		}
+	}
+	b.warned = report.Warnings
+	return report, err
+}
+
+func (b *rebuilder) succeed(r *generator.Report) error {
+	b.lastFail = ""
+	// From here on, there is a publication to go on from.
+	b.o.Rebase, b.o.Previous = false, generator.Previous{Header: b.o.Previous.Header}
+	if b.built != nil {
+		b.built()
+	}
+	if !r.Wrote && !r.Recovered {
+		return nil
+	}
+	return b.printBuilt(r)
+}
+
+func (b *rebuilder) printBuilt(r *generator.Report) error {
+	switch {
+	case b.json:
+		return b.writeLine(reportJSON(b.o, r))
+	case b.quiet:
+		return nil
+	}
+	what := changes(b.o, r)
+	switch {
+	case r.Recovered:
+		what += ", after the commit of an interrupted run was completed"
+	case r.First:
+		what += ", " + plural(r.Resources, "resource")
+	}
+	return b.print("%s %s\n", time.Now().Format(time.TimeOnly), what)
+}
+
+func (c *cli) writeLine(v any) error {
+	e := json.NewEncoder(c.stdout)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return &outputError{err}
+	}
+	return nil
+}
+
+// fail reports the error of a build, unless the last one had the same. What the source
+// itself is refused for needs no second look until it changes.
+func (b *rebuilder) fail(err error) error {
+	code, hint := explain(err)
+	if text := err.Error(); text != b.lastFail {
+		b.lastFail = text
+		b.tell("wellspring: %s\n", text)
+		if hint != "" {
+			b.tell("  %s\n", hint)
+		}
+		if b.json {
+			if err := b.writeLine(failure{text, hint, code}); err != nil {
+				return err
+			}
+		}
+	}
+	if code == exitRefused {
+		return nil
+	}
+	return watch.ErrAgain
+}
+
+// failure is an error as programs get it.
+type failure struct {
+	Error    string `json:"error"`
+	Hint     string `json:"hint,omitempty"`
+	ExitCode int    `json:"exit_code"`
+}
+
+// ignored returns a function that knows what cannot change what is published: the
+// publication itself, which each build changes, and what is never a part of the source.
+func ignored(o *generator.Options) func(string, bool) bool {
+	own := ownPaths(o)
+	return func(name string, dir bool) bool {
+		for _, p := range own {
+			if name == p || strings.HasPrefix(name, p+"/") {
+				return true
+			}
+		}
+		if dir && len(o.Rules.Include) == 0 && isVersionControl(path.Base(name)) {
+			return true
+		}
+		if dir {
+			name += "/"
+		}
+		return slices.ContainsFunc(o.Rules.Exclude, func(g scanner.Glob) bool { return g.Matches(name) })
+	}
+}
+
+// isVersionControl knows the folders in which much happens, unless a rule takes them in.
+func isVersionControl(name string) bool {
+	switch name {
+	case ".git", ".hg", ".svn", ".bzr":
+		return true
+	}
+	return false
+}
+
+// ownPaths returns where builds write, as far as that is in the source, relative to it.
+func ownPaths(o *generator.Options) (paths []string) {
+	add := func(dir string, names ...string) {
+		for _, below := range within(o.Source, dir) {
+			for _, name := range names {
+				paths = append(paths, path.Join(below, name))
+			}
+		}
+	}
+	out := outDir(*o)
+	add(out, publish.Folder, layout.Layout{}.SourceDescription().Path)
+	folders := []string{o.Identity.Folder}
+	for _, set := range o.Sets {
+		if set.Folder != "" {
+			folders = append(folders, set.Folder)
+		}
+	}
+	for _, folder := range folders {
+		if folder == "." {
+			add(out, append(layout.Layout{}.Documents(), generator.RetainedFile)...)
+		} else {
+			add(out, folder)
+		}
+	}
+	if o.Cache != "" {
+		add(filepath.Dir(o.Cache), filepath.Base(o.Cache), filepath.Base(o.Cache)+".tmp")
+	}
+	return paths
+}
+
+// within returns the slash paths by which a directory is reached from another one, if
+// it lies there: by its name, and by where symbolic links lead.
+func within(top, dir string) (paths []string) {
+	for _, place := range []func(string) (string, error){filepath.Abs, realPath} {
+		from, err := place(top)
+		to, err2 := place(dir)
+		if err != nil || err2 != nil {
+			continue
+		}
+		if below, err := filepath.Rel(from, to); err == nil && filepath.IsLocal(below) {
+			paths = append(paths, filepath.ToSlash(below))
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// realPath follows symbolic links, as far as there is anything.
+func realPath(name string) (string, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(name)
+	if up := filepath.Dir(name); err != nil && up != name {
+		real, err = realPath(up)
+		real = filepath.Join(real, filepath.Base(name))
+	}
+	return real, err
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/scanner"
+)
+
+// TestIgnored asks what need not be watched.
+func TestIgnored(t *testing.T) {
+	t.Parallel()
+	glob := func(pattern string) scanner.Glob {
+		g, err := scanner.NewGlob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skip(err)
+	}
+	inSource := generator.Options{
+		Source: dir, Identity: layout.Identity{Folder: "resourcesync"},
+		Rules: scanner.Rules{Exclude: []scanner.Glob{glob("drafts/"), glob("*.tmp")}},
+		Sets:  []generator.Set{{Name: "a", Folder: "sets/a"}, {Name: "b"}},
+		Cache: filepath.Join(dir, "x", "cache"),
+	}
+	below := generator.Options{Source: link, Out: filepath.Join(dir, "public"), Identity: layout.Identity{Folder: "."}}
+	beside := generator.Options{Source: dir, Out: dir + "-out", Identity: layout.Identity{Folder: "resourcesync"}}
+	included := generator.Options{Source: dir, Out: dir + "-out", Rules: scanner.Rules{Include: []scanner.Glob{glob(".git/**")}}}
+	for _, test := range []struct {
+		name string
+		o    *generator.Options
+		path string
+		dir  bool
+		want bool
+	}{
+		{"a file", &inSource, "a.txt", false, false},
+		{"the folder", &inSource, "resourcesync", true, true},
+		{"in the folder", &inSource, "resourcesync/b/x.xml", false, true},
+		{"a similar name", &inSource, "resourcesync2", true, false},
+		{"the same name elsewhere", &inSource, "x/resourcesync", true, false},
+		{"the Source Description", &inSource, ".well-known/resourcesync", false, true},
+		{"beside it", &inSource, ".well-known/security.txt", false, false},
+		{"staging", &inSource, ".wellspring/staging/1", false, true},
+		{"the folder of a set", &inSource, "sets/a", true, true},
+		{"above that", &inSource, "sets", true, false},
+		{"the cache", &inSource, "x/cache", false, true},
+		{"the next cache", &inSource, "x/cache.tmp", false, true},
+		{"excluded", &inSource, "x/a.tmp", false, true},
+		{"an excluded folder", &inSource, "drafts", true, true},
+		{"in an excluded folder", &inSource, "drafts/x", false, true},
+		{"a file with that name", &inSource, "drafts", false, false},
+		{"version control", &inSource, "x/.git", true, true},
+		{"included", &included, ".git", true, false},
+		{"in the source", &below, "resourcelist.xml", false, false},
+		{"a list at the top", &below, "public/resourcelist.xml", false, true},
+		{"a part", &below, "public/resourcelist/x.xml", false, true},
+		{"a file in --out", &below, "public/a.txt", false, false},
+		{"a publication elsewhere", &beside, "resourcesync/x", false, false},
+	} {
+		if got := ignored(test.o)(test.path, test.dir); got != test.want {
+			t.Errorf("%s: %s is ignored: %v", test.name, test.path, got)
+		}
+	}
+}
