@@ -172,12 +172,15 @@ func (c *cli) prepare(cmd *cobra.Command, f *prepareFlags, args []string) error 
 		return &usageError{err, cmd.CommandPath()}
 	}
 	if p.root, err = os.OpenRoot(o.Source); err != nil {
-		return fmt.Errorf("opening the site: %w", err)
+		return &apartError{fmt.Errorf("opening the site: %w", err)}
 	}
 	defer p.root.Close()
 	for _, step := range []func(*cobra.Command) error{p.pages, p.robots, p.hosts} {
 		if err := step(cmd); err != nil {
-			return err
+			if _, isUsage := errors.AsType[*usageError](err); isUsage {
+				return err
+			}
+			return &apartError{err}
 		}
 	}
 	return p.print()

@@ -247,14 +247,17 @@ func explain(err error) (code int, hint string) {
 		server     *remote.Error
 		audit      *auditError
 		retained   *generator.RetainedError
+		apart      *apartError
 	)
 	switch {
 	case errors.As(err, &incomplete):
 		return exitFailed, "What is missing is kept in the .wellspring folder. Once the cause is mended, run the same command again: it completes the commit. To give up what was begun, remove that folder."
-	case errors.As(err, &signal) && errors.As(err, &audit):
+	case errors.As(err, &signal) && (errors.As(err, &audit) || errors.As(err, &apart)):
 		return 128 + signalNumber(signal), ""
 	case errors.As(err, &signal):
 		return 128 + signalNumber(signal), "Nothing was published."
+	case errors.As(err, &apart):
+		return exitFailed, ""
 	case errors.As(err, &retained):
 		return exitFailed, "Do not remove anything there until the next build has written it."
 	case errors.As(err, &usage):
@@ -354,3 +357,9 @@ func (c *cli) log() *slog.Logger {
 	}
 	return slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: level}))
 }
+
+// apartError is of a command that was not about to publish anything.
+type apartError struct{ err error }
+
+func (e *apartError) Error() string { return e.err.Error() }
+func (e *apartError) Unwrap() error { return e.err }

@@ -233,7 +233,7 @@ func (s *server) run(ctx context.Context, l net.Listener) error {
 	case ctx.Err() != nil:
 		// What there was to say has been said, and nothing was kept from being published.
 		s.json = false
-		return &auditError{context.Cause(ctx)}
+		return &apartError{context.Cause(ctx)}
 	}
 	return served
 }

@@ -118,7 +118,7 @@ func (b *rebuilder) watch(ctx context.Context, w watch.Options) error {
 	b.json = false // whoever reads line by line has them all
 	if _, isOutput := errors.AsType[*outputError](err); ctx.Err() != nil && !b.interrupted && !isOutput {
 		// There was nothing to do: what explain says of a build would be wrong.
-		return &auditError{context.Cause(ctx)}
+		return &apartError{context.Cause(ctx)}
 	}
 	return err
 }
