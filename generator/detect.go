@@ -170,8 +170,12 @@ func (d *detector) assign(before *prior, c *candidate) {
 	if before != nil {
 		was = before.in
 	}
+	typeByName := ""
+	if c.HasAfter && d.index.hasRules {
+		typeByName = d.o.typeByName(c.After.Path)
+	}
 	for _, set := range d.index.sets(c.After.Path, was) {
-		isIn := c.HasAfter && (set.rules == nil || set.rules.has(&c.After, d.o.typeByName(c.After.Path)))
+		isIn := c.HasAfter && (set.rules == nil || set.rules.has(&c.After, typeByName))
 		wasIn := len(was) > 0 && was[0].set == set
 		if !isIn && !wasIn {
 			continue

@@ -3,6 +3,7 @@ package generator
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/layout"
@@ -85,21 +86,27 @@ func resourceListHead(l layout.Layout, part bool, at, completed time.Time) resou
 // add takes the next resource, in the order of URIs, if it is not as it was published.
 // One that was deleted has no entry any more.
 func (r *resourceList) add(f *finding) error {
-	r.changed = true
 	if f.Type == resourcesync.Deleted {
+		r.changed = true
 		return nil
 	}
-	if err := r.cutBefore(len(f.encoded)); err != nil {
+	return r.addEntry(f.encoded, f.point)
+}
+
+// addEntry takes the next entry, as it is written.
+func (r *resourceList) addEntry(encoded []byte, end layout.Point) error {
+	r.changed = true
+	if err := r.cutBefore(len(encoded)); err != nil {
 		return err
 	}
 	w, err := r.writer()
 	if err != nil {
 		return err
 	}
-	if _, err := w.Write(f.encoded); err != nil {
+	if _, err := w.Write(encoded); err != nil {
 		return err
 	}
-	return r.cutAfter(f.point)
+	return r.cutAfter(end)
 }
 
 // keep takes over an entry from the last publication.
@@ -291,12 +298,10 @@ func (r *resourceList) writeBodies(l layout.Layout, at, completed time.Time) err
 	if r.fits() {
 		return nil
 	}
-	for _, pieces := range r.parts() {
-		part, err := r.part(l, pieces, at, completed)
-		if err != nil {
+	for some := range slices.Chunk(r.parts(), partsAtOnce) {
+		if err := r.writeParts(l, some, at, completed); err != nil {
 			return err
 		}
-		r.index = append(r.index, partEntry(part))
 	}
 	if len(r.index) > resourcesync.MaxEntries {
 		return fmt.Errorf("%d parts are more than one Resource List Index can hold (%d)", len(r.index), resourcesync.MaxEntries)
@@ -319,14 +324,37 @@ func (r *resourceList) writeHead(l layout.Layout, at, completed time.Time) error
 	return r.stage.put(doc, l.ResourceList(), false)
 }
 
-// part takes a part over from the last publication, or stages it.
-func (r *resourceList) part(l layout.Layout, pieces []piece, at, completed time.Time) (snapshot.Part, error) {
-	if r.isPart(pieces) {
-		part := r.last.Parts[pieces[0].part]
-		r.reused[part.Path] = true
-		return part, nil
+// partsAtOnce is how many parts are digested and made durable at the same time.
+const partsAtOnce = 16
+
+// writeParts takes parts over from the last publication, or stages them.
+func (r *resourceList) writeParts(l layout.Layout, parts [][]piece, at, completed time.Time) error {
+	head := resourceListHead(l, true, at, completed)
+	staged := make([]*document, len(parts))
+	for i, pieces := range parts {
+		if r.isPart(pieces) {
+			continue
+		}
+		var err error
+		if staged[i], err = r.assemble(&head, pieces); err != nil {
+			return err
+		}
+		staged[i].syncLater()
 	}
-	return r.writePart(l, pieces, at, completed)
+	for i, pieces := range parts {
+		if staged[i] == nil {
+			part := r.last.Parts[pieces[0].part]
+			r.reused[part.Path] = true
+			r.index = append(r.index, partEntry(part))
+			continue
+		}
+		part, err := r.putPart(l, staged[i], at, completed)
+		if err != nil {
+			return err
+		}
+		r.index = append(r.index, partEntry(part))
+	}
+	return nil
 }
 
 func partEntry(p snapshot.Part) resourcesync.Entry {
@@ -335,12 +363,7 @@ func partEntry(p snapshot.Part) resourcesync.Entry {
 	return e
 }
 
-func (r *resourceList) writePart(l layout.Layout, pieces []piece, at, completed time.Time) (snapshot.Part, error) {
-	head := resourceListHead(l, true, at, completed)
-	doc, err := r.assemble(&head, pieces)
-	if err != nil {
-		return snapshot.Part{}, err
-	}
+func (r *resourceList) putPart(l layout.Layout, doc *document, at, completed time.Time) (snapshot.Part, error) {
 	if err := doc.sync(); err != nil {
 		return snapshot.Part{}, err
 	}

@@ -384,15 +384,13 @@ func (r *run) write(f *finding) error {
 			}
 			continue
 		}
-		v := m.set.view(f, m)
 		if m.change != resourcesync.Deleted {
 			refreshed = refreshed || m.change == ""
 			if err := r.encode(f); err != nil {
 				return err
 			}
-			v.encoded = f.encoded
 		}
-		if err := m.set.write(v); err != nil {
+		if err := m.set.write(f, m); err != nil {
 			return m.set.failed(err)
 		}
 	}

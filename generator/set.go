@@ -237,8 +237,8 @@ var membershipChanged = map[resourcesync.ChangeType]string{
 // take counts a finding and puts it into packages.
 func (r *resourceSet) take(f *finding, m *member) error {
 	r.counted(f, m)
-	if m.change == "" && r.dump == nil {
-		return nil
+	if r.dump == nil && (m.change == "" || r.isFirst()) {
+		return nil // there is nobody to tell
 	}
 	v := r.view(f, m)
 	if v.Type != "" && !r.isFirst() {
@@ -298,19 +298,21 @@ func (r *resourceSet) keep(b *snapshot.Previous, end layout.Point) error {
 
 // write passes a finding that says something new, with all that is said of it, to what
 // writes the lists.
-func (r *resourceSet) write(f *finding) error {
-	if f.Type == "" {
+func (r *resourceSet) write(f *finding, m *member) error {
+	if m.change == "" {
 		r.found.Refreshed++
 	}
-	if r.o.DryRun {
+	switch {
+	case r.o.DryRun:
 		return nil
+	case r.isFirst(): // which has no events, and no resources that are gone
+		return r.list.addEntry(f.encoded, f.point)
 	}
-	if !r.isFirst() {
-		if err := r.events.write(f); err != nil {
-			return err
-		}
+	v := r.view(f, m)
+	if err := r.events.write(v); err != nil {
+		return err
 	}
-	return r.list.add(f)
+	return r.list.add(v)
 }
 
 // finish ends the gathering.

@@ -9,13 +9,14 @@ import (
 // most are about one folder each.
 type setIndex struct {
 	all      []*resourceSet
+	hasRules bool
 	byFolder map[string][]*resourceSet // nil if there are few
 	others   []*resourceSet            // which are about more than some folders
 	buf      []*resourceSet
 }
 
 func newSetIndex(sets []*resourceSet) setIndex {
-	x := setIndex{all: sets}
+	x := setIndex{all: sets, hasRules: slices.ContainsFunc(sets, func(s *resourceSet) bool { return s.rules != nil })}
 	if len(sets) <= manySets {
 		return x
 	}
