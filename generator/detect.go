@@ -60,6 +60,8 @@ type finding struct {
 	before *snapshot.Previous
 	size   int64
 	read   bool
+	// digests are all that are known of the bytes, if they are new or changed.
+	digests resourcesync.Hash
 	// content is what packages get, if it was read for them.
 	content *content
 	// patch describes how an updated resource has changed, if it is offered.
@@ -146,6 +148,9 @@ func (d *detector) look(p snapshot.Pair[prior, scanner.File], c *candidate) {
 		return
 	}
 	c.want = d.o.Hash
+	if d.o.Plan != "" {
+		c.want = c.want.With(plannedHashes)
+	}
 	for i := range c.in {
 		if m := &c.in[i]; m.wasIn {
 			c.want = c.want.With(hashing.Of(m.before.Metadata.Hash))
@@ -480,6 +485,8 @@ func (d *detector) fromBytes(c *candidate, now *cached, read bool) (*finding, er
 		Change: Change{Type: resourcesync.Created, Reason: "new", Path: c.After.Path, URI: c.After.URI},
 		size:   now.stat.Size,
 		read:   read,
+
+		digests: now.hash,
 	}
 	if c.Before != nil {
 		f.Type, f.Reason = compare(&c.Before.Metadata, now)

@@ -91,6 +91,9 @@ type Options struct {
 	// FixedClock says that Now is not the system's, so that it may lie in the
 	// past.
 	FixedClock bool
+	// Plan is the file of the upload plan, which says what changed since the last
+	// publication; none is made if it is empty.
+	Plan string
 	// DryRun finds out what would be published, and writes nothing.
 	DryRun bool
 

@@ -42,6 +42,9 @@ func TestAnyHistory(t *testing.T) {
 		h.options.Compression = rapid.IntRange(0, 9).Draw(t, "compression")
 		h.options.limits = rapid.SampledFrom([]limits{{}, smallLists, joinedLists}).Draw(t, "lists")
 		h.drawHistory()
+		if rapid.Bool().Draw(t, "upload") {
+			h.goLive()
+		}
 		h.play()
 		os.RemoveAll(dir)
 	})
@@ -98,6 +101,9 @@ func (h *history) prune() {
 		h.t.Fatal(err)
 	}
 	o.DryRun = false
+	if h.live != nil {
+		o.Plan = h.live.plan
+	}
 	done, err := Prune(h.t.Context(), o)
 	if err != nil {
 		h.t.Fatal(err)
@@ -173,7 +179,7 @@ func (h *history) losePackages() {
 	for _, f := range files {
 		if !strings.Contains(record, filepath.Base(f)) && rapid.Bool().Draw(h.t, "lose") { // it is not retired
 			os.Remove(f)
-			h.lost = true
+			h.lost, h.live = true, nil
 		}
 	}
 }

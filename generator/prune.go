@@ -34,7 +34,7 @@ func (p *Pruned) Any() bool { return p.Lists+p.Packages+p.Snapshots+p.Versions+p
 // Prune applies KeepChanges, ArchiveKeep and Grace to the publication in Out,
 // without looking at a source, the first two for each set that Sets say them of, and
 // Versions.Keep, if there is one. Of the other options, only Identity.Folder, Now,
-// DryRun, LockTimeout, Release and Log count. Its errors are those of Run.
+// Plan, DryRun, LockTimeout, Release and Log count. Its errors are those of Run.
 func Prune(ctx context.Context, o Options) (*Pruned, error) {
 	o.applyDefaults()
 	o.FixedClock, o.Archive = true, nil
@@ -45,6 +45,7 @@ func Prune(ctx context.Context, o Options) (*Pruned, error) {
 		return nil, err
 	}
 	defer closeOut()
+	defer func() { r.plan.close() }()
 	if err := r.openPublication(); err != nil {
 		return nil, err
 	}
@@ -81,7 +82,10 @@ func (r *run) openPublication() error {
 		return err
 	}
 	r.now = r.o.Now().UTC().Truncate(time.Second)
-	r.staging = &staging{tx: r.tx}
+	if err := r.beginPlan(); err != nil {
+		return err
+	}
+	r.staging = &staging{tx: r.tx, plan: r.plan}
 	for _, set := range r.sets {
 		set.continueAsIs()
 	}
@@ -136,8 +140,11 @@ func (r *run) prune(ctx context.Context, result *Pruned) error {
 	if err := r.countTop(result); err != nil {
 		return err
 	}
-	if r.o.DryRun || !result.Any() {
+	if r.report.At = r.last(); r.o.DryRun {
 		return nil
+	}
+	if !result.Any() {
+		return r.keepPlan()
 	}
 	if r.hasNames() {
 		r.top.parts = r.top.published.Parts
@@ -148,7 +155,13 @@ func (r *run) prune(ctx context.Context, result *Pruned) error {
 	if err := r.checkUnchanged(); err != nil {
 		return err
 	}
-	return r.tx.Commit(ctx)
+	if err := r.plan.prepare(); err != nil {
+		return err
+	}
+	if err := r.tx.Commit(ctx); err != nil {
+		return err
+	}
+	return r.plan.commit()
 }
 
 // countTop counts what is swept above the sets.

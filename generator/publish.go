@@ -28,22 +28,25 @@ func (r *run) publish(ctx context.Context) error {
 	}
 	if !r.report.Wrote {
 		r.report.At = r.last()
-		return nil
+		return r.keepPlan()
 	}
+	r.report.At = at
 	if err := r.checkUnchanged(); err != nil {
 		return err
 	}
 	if err := r.checkElsewhere(ctx); err != nil {
 		return err
 	}
+	if err := r.plan.prepare(); err != nil {
+		return err
+	}
 	if err := r.tx.Commit(ctx); err != nil {
 		return err
 	}
-	r.report.At = at
 	s := r.staging
 	r.report.WrittenBytes, r.report.Bodies = s.written, s.bodies
 	r.report.Packages, r.report.PackageBytes = s.packages, s.packageBytes
-	return nil
+	return r.plan.commit()
 }
 
 // compose stages all documents in the order of the commit, and returns the time

@@ -87,6 +87,7 @@ type run struct {
 	stage *stage
 	meter *meter
 	cache *cacheWriter // nil if none is written
+	plan  *uploadPlan  // nil if none is made
 
 	top          top
 	versions     versions
@@ -113,6 +114,10 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.checkClock(); err != nil {
 		return err
 	}
+	if err := r.beginPlan(); err != nil {
+		return err
+	}
+	defer r.plan.close()
 	if err := r.checkDumps(ctx); err != nil {
 		return err
 	}
@@ -218,7 +223,7 @@ func (r *run) begin(ctx context.Context) (err error) {
 		return err
 	}
 	if !r.o.DryRun {
-		r.staging = &staging{tx: r.tx, packed: r.meter.pack, many: len(r.sets) > manySets}
+		r.staging = &staging{tx: r.tx, packed: r.meter.pack, plan: r.plan, many: len(r.sets) > manySets}
 	}
 	for _, set := range r.sets {
 		if err := set.begin(); err != nil {
@@ -321,6 +326,9 @@ func (r *run) take(f *finding) error {
 		return err
 	}
 	if err := r.describeChange(r.stage, f); err != nil {
+		return err
+	}
+	if err := r.plan.resource(f); err != nil {
 		return err
 	}
 	for i := range f.in {
@@ -442,12 +450,7 @@ func (r *run) own() []scanner.Own {
 	}
 	description := r.layout.SourceDescription().Path
 	add(path.Dir(description), false, path.Base(description))
-	if r.o.SettingsFile != "" {
-		if info, err := os.Stat(filepath.Dir(r.o.SettingsFile)); err == nil {
-			own = append(own, scanner.Own{Dir: info, Names: []string{filepath.Base(r.o.SettingsFile)}})
-		}
-	}
-	return append(own, r.ownCache()...)
+	return append(own, r.ownFiles()...)
 }
 
 // setFoldersIn returns the names in a folder of what leads to folders of sets.
@@ -504,17 +507,21 @@ func (r *run) folders() []string {
 	return slices.DeleteFunc(folders, func(f string) bool { return strings.HasPrefix(f, r.layout.Folder+"/") })
 }
 
-// ownCache leaves the cache out, should it lie in the source.
-func (r *run) ownCache() []scanner.Own {
-	if r.o.Cache == "" {
-		return nil
+// ownFiles leaves settings, cache and plan out, should they lie in the source.
+func (r *run) ownFiles() (own []scanner.Own) {
+	names := r.ownPlan()
+	if r.o.SettingsFile != "" {
+		names = append(names, r.o.SettingsFile)
 	}
-	info, err := os.Stat(filepath.Dir(r.o.Cache))
-	if err != nil {
-		return nil
+	if r.o.Cache != "" {
+		names = append(names, r.o.Cache, r.o.Cache+".tmp")
 	}
-	name := filepath.Base(r.o.Cache)
-	return []scanner.Own{{Dir: info, Names: []string{name, name + ".tmp"}}}
+	for _, name := range names {
+		if info, err := os.Stat(filepath.Dir(name)); err == nil {
+			own = append(own, scanner.Own{Dir: info, Names: []string{filepath.Base(name)}})
+		}
+	}
+	return own
 }
 
 // keepCache makes the new cache the cache.

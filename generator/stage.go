@@ -2,11 +2,11 @@ package generator
 
 import (
 	"bufio"
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"sync/atomic"
@@ -39,6 +39,7 @@ type staging struct {
 	packageBytes int64
 	// packed is told how many bytes go into packages, as they do.
 	packed func(int)
+	plan   *uploadPlan  // nil if none is made
 	spills atomic.Int64 // temporary files, which workers make
 	// many says that very many documents are open at the same time.
 	many bool
@@ -55,7 +56,7 @@ type document struct {
 	head  int64 // length of what stands before the entries
 	// sum, if not nil, is the digest of all that was written. Only a document
 	// that is written from its beginning to its end can have it.
-	sum    hash.Hash
+	sum    *digests
 	size   int64      // of all that was written
 	tell   func(int)  // how much was written, if not nil
 	synced chan error // if it is being made durable
@@ -64,6 +65,7 @@ type document struct {
 	durable bool
 	length  int64
 	digest  [sha256.Size]byte
+	md5     [md5.Size]byte // if a plan wants it
 }
 
 // create begins a new staged file.
@@ -124,7 +126,7 @@ func (d *document) Write(p []byte) (int, error) {
 func (s *stage) createPackage() (*document, error) {
 	d, err := s.create()
 	if err == nil {
-		d.sum, d.tell = sha256.New(), s.packed
+		d.sum, d.tell = newDigests(s.plan != nil), s.packed
 		d.w.Reset(io.MultiWriter(d.file, d.sum))
 	}
 	return d, err
@@ -214,11 +216,11 @@ func (d *document) makeDurable() error {
 	}
 	if h := d.sum; h != nil {
 		d.length = d.size
-		h.Sum(d.digest[:0])
+		h.sum(d)
 	} else {
-		h = sha256.New()
+		h = newDigests(d.stage.plan != nil)
 		d.length, err = io.Copy(h, f)
-		h.Sum(d.digest[:0])
+		h.sum(d)
 	}
 	return errors.Join(err, f.Sync(), f.Close())
 }
@@ -237,13 +239,12 @@ func (s *stage) put(d *document, ref layout.Ref, body bool) error {
 	if s.tx != nil {
 		s.tx.Put(publish.Put{Staged: d.name, Path: ref.Path, Length: d.length, SHA256: hexDigest, Body: body || s.fresh})
 	}
-	s.note(d, ref)
 	if body {
 		s.bodies++
 	} else {
 		s.heads = append(s.heads, snapshot.Head{Path: ref.Path, Length: d.length, SHA256: hexDigest})
 	}
-	return nil
+	return s.note(d, ref)
 }
 
 // putAside plans to publish a document that changes in place, and of which no record
@@ -255,18 +256,18 @@ func (s *stage) putAside(d *document, ref layout.Ref) error {
 	if s.tx != nil {
 		s.tx.Put(publish.Put{Staged: d.name, Path: ref.Path, Length: d.length, SHA256: hex.EncodeToString(d.digest[:])})
 	}
-	s.note(d, ref)
 	s.bodies++
-	return nil
+	return s.note(d, ref)
 }
 
-// note counts what is put.
-func (s *stage) note(d *document, ref layout.Ref) {
+// note counts what is put, and plans its upload.
+func (s *stage) note(d *document, ref layout.Ref) error {
 	s.written += d.length
 	if s.all == nil {
 		s.all = map[string]bool{}
 	}
 	s.all[ref.Path] = true
+	return s.plan.document(d, ref)
 }
 
 // putDocument plans to publish a document that is small enough to be in memory.

@@ -81,6 +81,9 @@ func TestAnyVersions(t *testing.T) {
 				{Name: "d", Resources: Selection{Include: mustGlobs(t, "d/")}, Rotate: h.options.Rotate, KeepChanges: h.options.KeepChanges},
 			}
 		}
+		if rapid.Bool().Draw(t, "upload") {
+			h.goLive()
+		}
 		h.play()
 	})
 }

@@ -39,6 +39,7 @@ type world struct {
 	cache   string
 	now     time.Time
 	options Options
+	live    *live // if builds are uploaded
 }
 
 var testStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -105,7 +106,15 @@ func (w *world) run(change ...func(*Options)) (*Report, error) {
 		c(&o)
 	}
 	w.now = w.now.Add(time.Minute)
-	return Run(context.Background(), o)
+	if w.live == nil {
+		return Run(context.Background(), o)
+	}
+	o.Plan = w.live.plan
+	report, err := Run(context.Background(), o)
+	if err == nil && !o.DryRun {
+		w.live.built()
+	}
+	return report, err
 }
 
 func (w *world) build(change ...func(*Options)) *Report {

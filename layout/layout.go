@@ -532,6 +532,9 @@ func (l Layout) PathOf(uri string) (string, bool) {
 	return path, ok && !strings.HasSuffix(path, "/")
 }
 
+// Document returns the file of the publication with a path.
+func (l Layout) Document(path string) Ref { return l.ref(path) }
+
 func (l Layout) inFolder(name string) Ref {
 	if l.Folder == "." {
 		return l.ref(name)

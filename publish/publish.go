@@ -261,6 +261,9 @@ func (t *Tx) Put(p Put) { t.journal.Puts = append(t.journal.Puts, p) }
 // is not there is fine.
 func (t *Tx) Remove(path string) { t.journal.Removes = append(t.journal.Removes, path) }
 
+// Removes returns the files that are planned to be removed, each by its path.
+func (t *Tx) Removes() []string { return t.journal.Removes }
+
 // Commit does what was planned. Up to the moment when the journal is in place,
 // an error leaves everything as it was. From then on there is no way back: an
 // error is an *[IncompleteError], and the context is no longer asked.

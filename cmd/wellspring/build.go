@@ -51,6 +51,7 @@ type sourceFlags struct {
 	standard                string
 	now                     string
 	dryRun                  bool
+	plan                    string
 
 	allowEmpty  bool
 	maxDelete   string
@@ -99,6 +100,26 @@ func (f *sourceFlags) addDryRun(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "find out what would be published, and write nothing")
 }
 
+// addPlan adds what commands share that build.
+func (f *sourceFlags) addPlan(flags *pflag.FlagSet) {
+	flags.StringVar(&f.plan, "plan", "", "`file` for an upload plan: what changed, in the order in which it can be uploaded (see wellspring plan)")
+}
+
+// setPlan checks where the upload plan is written.
+func (f *sourceFlags) setPlan(o *generator.Options) error {
+	if f.plan == "" {
+		return nil
+	}
+	if f.dryRun {
+		return errors.New("--plan and --dry-run contradict each other: nothing is written in a dry run")
+	}
+	o.Plan = f.plan
+	if err := o.CheckPlan(); err != nil {
+		return fmt.Errorf("--plan: %w", err)
+	}
+	return nil
+}
+
 // addKeepFlags adds what commands share that change a publication.
 func (f *sourceFlags) addKeepFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.keepChanges, "keep-changes", generator.DefaultKeepChanges.String(), "`time` for which to list changes, such as 36h, 90d, 12w, 6m, 2y or all")
@@ -132,7 +153,7 @@ func (f *sourceFlags) options(cmd *cobra.Command, l *loaded) (generator.Options,
 	}
 	o.DumpsByDefault = !cmd.Flags().Changed("dumps")
 	setTables := func(o *generator.Options) error { return l.setTables(o, f) }
-	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.setKeep, f.setPrevious, f.checkSource, setTables} {
+	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.setKeep, f.setPrevious, f.checkSource, f.setPlan, setTables} {
 		if err := set(&o); err != nil {
 			return o, &usageError{err, cmd.CommandPath()}
 		}
@@ -391,6 +412,7 @@ the top of the source; ** stands for any number of folders.
 		},
 	}
 	f.addFlags(cmd.Flags())
+	f.addPlan(cmd.Flags())
 	f.addDryRun(cmd.Flags())
 	return cmd
 }

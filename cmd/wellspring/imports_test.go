@@ -13,8 +13,8 @@ const module = "github.com/wellspring-sync/wellspring/"
 // allowed says which packages of ours each package may import: those to the
 // right of it in the picture of ARCHITECTURE.md.
 var allowed = map[string][]string{
-	"cmd/wellspring": {"generator", "hashing", "history", "layout", "prepare", "publish", "relation", "remote", "resourcesync", "scanner", "serve", "settings", "snapshot", "verify", "watch"},
-	"generator":      {"commits", "hashing", "layout", "memento", "original", "patch", "publish", "relation", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
+	"cmd/wellspring": {"generator", "hashing", "history", "layout", "plan", "prepare", "publish", "relation", "remote", "resourcesync", "scanner", "serve", "settings", "snapshot", "templates", "verify", "watch"},
+	"generator":      {"commits", "hashing", "layout", "memento", "original", "patch", "plan", "publish", "relation", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
 	"hashing":        {"resourcesync"},
 	"history":        {"resourcesync", "snapshot"},
 	"layout":         {},
@@ -22,6 +22,7 @@ var allowed = map[string][]string{
 	"commits":        {},
 	"memento":        {},
 	"patch":          {},
+	"plan":           {},
 	"prepare":        {"layout", "scanner", "templates"},
 	"publish":        {},
 	"relation":       {"resourcesync"},

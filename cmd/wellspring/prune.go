@@ -34,6 +34,7 @@ first run after that removes it.
 	flags := cmd.Flags()
 	flags.StringVar(&f.folder, "folder", "resourcesync", "`folder` of the documents in the publication")
 	f.addKeepFlags(flags)
+	f.addPlan(flags)
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "find out what would go, and write nothing")
 	return cmd
 }
@@ -51,7 +52,7 @@ func (c *cli) prune(cmd *cobra.Command, f *sourceFlags, args []string) error {
 		return &usageError{fmt.Errorf("the publication: %s is not a directory", o.Out), cmd.CommandPath()}
 	}
 	o.Identity.Folder = f.folder
-	for _, set := range []func(*generator.Options) error{f.setKeep, f.setClock, l.setVersions, func(o *generator.Options) error { return l.keepSets(o, f) }} {
+	for _, set := range []func(*generator.Options) error{f.setKeep, f.setClock, f.setPlan, l.setVersions, func(o *generator.Options) error { return l.keepSets(o, f) }} {
 		if err := set(&o); err != nil {
 			return &usageError{err, cmd.CommandPath()}
 		}

@@ -95,7 +95,7 @@ harvesters can copy, follow and audit.
 	flags.BoolVarP(&c.quiet, "quiet", "q", false, "say nothing but warnings and errors")
 	flags.VarPF((*counter)(&c.verbose), "verbose", "v", "say more: each change; twice, each file that is left out or written").NoOptDefVal = "true"
 	flags.StringVar(&c.config, "config", "", "`file` of settings (default: wellspring.toml in the working directory, if it is there)")
-	root.AddCommand(c.buildCommand(), c.statusCommand(), c.configCommand(), c.initCommand(), c.logCommand(), c.prepareCommand(), c.pruneCommand(), c.serveCommand(), c.verifyCommand(), c.watchCommand(), c.completionCommand(), c.manCommand(), c.versionCommand())
+	root.AddCommand(c.buildCommand(), c.statusCommand(), c.configCommand(), c.initCommand(), c.logCommand(), c.planCommand(), c.prepareCommand(), c.pruneCommand(), c.serveCommand(), c.verifyCommand(), c.watchCommand(), c.completionCommand(), c.manCommand(), c.versionCommand())
 	return root
 }
 

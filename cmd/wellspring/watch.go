@@ -81,6 +81,7 @@ every 10 seconds; --poll 1m does that from the start.
 		},
 	}
 	f.addFlags(cmd.Flags())
+	f.addPlan(cmd.Flags())
 	when.addFlags(cmd.Flags())
 	return cmd
 }
