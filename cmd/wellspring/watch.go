@@ -15,6 +15,7 @@ import (
 
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/plan"
 	"github.com/wellspring-sync/wellspring/publish"
 	"github.com/wellspring-sync/wellspring/scanner"
 	"github.com/wellspring-sync/wellspring/watch"
@@ -277,6 +278,11 @@ func ownPaths(o *generator.Options) (paths []string) {
 	}
 	if o.Cache != "" {
 		add(filepath.Dir(o.Cache), filepath.Base(o.Cache), filepath.Base(o.Cache)+".tmp")
+	}
+	if o.Plan != "" {
+		for _, name := range plan.Names(o.Plan) {
+			add(filepath.Dir(name), filepath.Base(name))
+		}
 	}
 	return paths
 }
