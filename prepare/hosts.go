@@ -33,14 +33,14 @@ type host struct {
 }
 
 var hosts = []host{
-	{name: "netlify", template: "headers", file: "_headers", atRoot: true},
+	{name: "netlify", template: "headers", file: "_headers", atRoot: true, notes: true},
 	{name: "cloudflare-pages", template: "headers", file: "_headers", maxRules: 100, atRoot: true},
 	{name: "github-pages", file: ".nojekyll", notes: true},
-	{name: "gitlab-pages", template: "gitlab-pages", snippet: "wellspring.gitlab-ci.yml"},
+	{name: "gitlab-pages", template: "gitlab-pages", snippet: "wellspring.gitlab-ci.yml", notes: true},
 	{name: "apache", template: "apache", file: ".htaccess"},
 	{name: "nginx", template: "nginx", snippet: "wellspring.nginx.conf"},
 	{name: "caddy", template: "caddy", snippet: "wellspring.caddy"},
-	{name: "s3", template: "s3", snippet: "wellspring-s3.sh"},
+	{name: "s3", template: "s3", snippet: "wellspring-s3.sh", notes: true},
 	{name: "gcs", template: "gcs", snippet: "wellspring-gcs.sh"},
 	{name: "azure", template: "azure", snippet: "wellspring-azure.sh"},
 }

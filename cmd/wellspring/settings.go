@@ -92,7 +92,7 @@ func (c *cli) load(cmd *cobra.Command, args []string) (*loaded, error) {
 		return nil, &usageError{err, cmd.CommandPath()}
 	}
 	l.setSource(args)
-	return l, nil
+	return l, l.setPackageSize(cmd)
 }
 
 // withOrigin adds to an error about a flag where its value is from, if it is not
