@@ -27,6 +27,8 @@ type host struct {
 	file, snippet string
 	// maxRules is how many rules the file may have; 0 is no limit.
 	maxRules int
+	// noLinks says that it cannot send Link headers.
+	noLinks bool
 	// atRoot says that the host reads the file only at its root.
 	atRoot bool
 	notes  bool
@@ -35,14 +37,14 @@ type host struct {
 var hosts = []host{
 	{name: "netlify", template: "headers", file: "_headers", atRoot: true, notes: true},
 	{name: "cloudflare-pages", template: "headers", file: "_headers", maxRules: 100, atRoot: true},
-	{name: "github-pages", file: ".nojekyll", notes: true},
-	{name: "gitlab-pages", template: "gitlab-pages", snippet: "wellspring.gitlab-ci.yml", notes: true},
+	{name: "github-pages", file: ".nojekyll", notes: true, noLinks: true},
+	{name: "gitlab-pages", template: "gitlab-pages", snippet: "wellspring.gitlab-ci.yml", notes: true, noLinks: true},
 	{name: "apache", template: "apache", file: ".htaccess"},
 	{name: "nginx", template: "nginx", snippet: "wellspring.nginx.conf"},
 	{name: "caddy", template: "caddy", snippet: "wellspring.caddy"},
-	{name: "s3", template: "s3", snippet: "wellspring-s3.sh", notes: true},
-	{name: "gcs", template: "gcs", snippet: "wellspring-gcs.sh"},
-	{name: "azure", template: "azure", snippet: "wellspring-azure.sh"},
+	{name: "s3", template: "s3", snippet: "wellspring-s3.sh", notes: true, noLinks: true},
+	{name: "gcs", template: "gcs", snippet: "wellspring-gcs.sh", noLinks: true},
+	{name: "azure", template: "azure", snippet: "wellspring-azure.sh", noLinks: true},
 }
 
 // HostNames are those that can be prepared for.
@@ -78,6 +80,8 @@ type Site struct {
 	Folders []Folder
 	// Description and DescriptionURI are where the Source Description is.
 	Description, DescriptionURI string
+	// Hubs are those of topics in it; see SetHubs.
+	Hubs []Hub
 	// BelowRoot says that the publication is not at the root of its host.
 	BelowRoot bool
 }
@@ -213,6 +217,11 @@ func (s *Site) WriteHost(root *os.Root, name string, dryRun bool) (HostResult, e
 			return r, err
 		}
 		r.Notes = strings.Split(strings.TrimSpace(notes), "\n")
+	}
+	for _, hub := range s.Hubs {
+		if h.noLinks {
+			r.Notes = append(r.Notes, fmt.Sprintf("it cannot send the Link header with which %s names its hub: subscribers find that in the Capability List alone", hub.Topic))
+		}
 	}
 	if h.file == "" {
 		r.Name, r.Text = h.snippet, text
