@@ -385,8 +385,8 @@ without a slash is about names at any depth, one with a slash about paths from
 the top of the source; ** stands for any number of folders.
 
 With --host, what would be uploaded is compared with what the host takes: how many
-files, how large each is and all of them are, how long their paths are. What passes
-that is a warning, and packages are made to fit unless --package-size is given.
+files, how large each is and all of them are, how long their paths are. Where that
+is passed, there is a warning; packages are made to fit unless --package-size is given.
 
 ` + exitCodes,
 		Example: `  wellspring build public --base-url https://example.org/

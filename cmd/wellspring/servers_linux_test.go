@@ -45,7 +45,9 @@ var webServers = []webServer{
 	},
 	{
 		program: "caddy", host: "caddy", snippet: "wellspring.caddy", config: caddyConfig,
-		args:   func(config, dir string) []string { return []string{"run", "--config", config, "--adapter", "caddyfile"} },
+		args: func(config, dir string) []string {
+			return []string{"run", "--config", config, "--adapter", "caddyfile"}
+		},
 		broken: []string{`"level":"error"`, "Error:"},
 	},
 	{
