@@ -27,22 +27,24 @@ type host struct {
 	file, snippet string
 	// maxRules is how many rules the file may have; 0 is no limit.
 	maxRules int
+	// noLinks says that it cannot send Link headers.
+	noLinks bool
 	// atRoot says that the host reads the file only at its root.
 	atRoot bool
 	notes  bool
 }
 
 var hosts = []host{
-	{name: "netlify", template: "headers", file: "_headers", atRoot: true},
+	{name: "netlify", template: "headers", file: "_headers", atRoot: true, notes: true},
 	{name: "cloudflare-pages", template: "headers", file: "_headers", maxRules: 100, atRoot: true},
-	{name: "github-pages", file: ".nojekyll", notes: true},
-	{name: "gitlab-pages", template: "gitlab-pages", snippet: "wellspring.gitlab-ci.yml"},
+	{name: "github-pages", file: ".nojekyll", notes: true, noLinks: true},
+	{name: "gitlab-pages", template: "gitlab-pages", snippet: "wellspring.gitlab-ci.yml", notes: true, noLinks: true},
 	{name: "apache", template: "apache", file: ".htaccess"},
 	{name: "nginx", template: "nginx", snippet: "wellspring.nginx.conf"},
 	{name: "caddy", template: "caddy", snippet: "wellspring.caddy"},
-	{name: "s3", template: "s3", snippet: "wellspring-s3.sh"},
-	{name: "gcs", template: "gcs", snippet: "wellspring-gcs.sh"},
-	{name: "azure", template: "azure", snippet: "wellspring-azure.sh"},
+	{name: "s3", template: "s3", snippet: "wellspring-s3.sh", notes: true, noLinks: true},
+	{name: "gcs", template: "gcs", snippet: "wellspring-gcs.sh", noLinks: true},
+	{name: "azure", template: "azure", snippet: "wellspring-azure.sh", noLinks: true},
 }
 
 // HostNames are those that can be prepared for.
@@ -63,6 +65,11 @@ type Folder struct {
 	// Kept are the folders in it whose files are written once, and Checked those with
 	// others.
 	Kept, Checked []string
+	// Beside says that versions of resources and patches lie in it: those of all sets.
+	Beside bool
+	// Shared says that there are other files in it, too, since it is the top of what is
+	// served.
+	Shared bool
 }
 
 // Site is what hosts have to know of a publication.
@@ -73,6 +80,8 @@ type Site struct {
 	Folders []Folder
 	// Description and DescriptionURI are where the Source Description is.
 	Description, DescriptionURI string
+	// Hubs are those of topics in it; see SetHubs.
+	Hubs []Hub
 	// BelowRoot says that the publication is not at the root of its host.
 	BelowRoot bool
 }
@@ -96,12 +105,12 @@ func NewSite(own layout.Layout, sets []layout.Layout, link string) (*Site, error
 	}
 	s.BelowRoot = u.Path != "/"
 	s.Description = u.Path + own.SourceDescription().Path
-	kept, checked := []string{"resourcelist", "resourcedump", "changedump", "patches"}, []string{"changelist", "versions"}
-	if len(sets) > 0 {
-		s.Folders = append(s.Folders, s.folder(u.Path, own.Folder, []string{"description"}, nil))
-	} else {
-		s.Folders = append(s.Folders, s.folder(u.Path, own.Folder, append([]string{"description"}, kept...), checked))
+	kept, checked := []string{"resourcelist", "resourcedump", "changedump"}, []string{"changelist"}
+	top := s.folder(u.Path, own.Folder, []string{"description"}, nil)
+	if top.Beside = true; len(sets) == 0 {
+		top.Kept, top.Checked = append(top.Kept, kept...), checked
 	}
+	s.Folders = append(s.Folders, top)
 	for _, l := range sets {
 		s.Folders = append(s.Folders, s.folder(u.Path, l.Folder, kept, checked))
 	}
@@ -122,7 +131,7 @@ var isPlain = regexp.MustCompile(`^[A-Za-z0-9._~/:\[\]-]+$`)
 
 func (s *Site) folder(top, name string, kept, checked []string) Folder {
 	f := Folder{Path: top, Kept: kept, Checked: checked}
-	if name == "." { // where there are other files, too
+	if f.Shared = name == "."; f.Shared {
 		for _, head := range append(s.XMLHeads(), "publication.json") {
 			f.Heads = append(f.Heads, top+head)
 		}
@@ -152,14 +161,21 @@ func (s *Site) Pattern() string {
 	return "(?:" + strings.Join(paths, "|") + ")"
 }
 
-// HeadPattern is a regular expression for the names of documents in a folder that
-// change in place.
+// HeadPattern is a regular expression for the paths of documents that change in place:
+// all that is in the folders themselves, where those are for the publication alone.
 func (s *Site) HeadPattern() string {
-	names := []string{`(?:(?:capability|resource|change)list|(?:resource|change)dump|(?:resource|change)(?:list|dump)-archive|framework)\.xml`, `publication\.json`}
-	if !slices.ContainsFunc(s.Folders, func(f Folder) bool { return len(f.Heads) > 1 }) {
-		names = append(names, `index\.html`)
+	var paths []string
+	for _, f := range s.Folders {
+		names := `[^/]*`
+		if f.Shared {
+			names = `(?:(?:(?:capability|resource|change)list|(?:resource|change)dump|(?:resource|change)(?:list|dump)-archive|framework)\.xml|publication\.json)`
+		}
+		paths = append(paths, regexp.QuoteMeta(f.Path)+names)
 	}
-	return strings.Join(names, "|")
+	if len(paths) == 1 {
+		return paths[0]
+	}
+	return "(?:" + strings.Join(paths, "|") + ")"
 }
 
 // BodyPattern is a regular expression for the names of folders with documents and
@@ -201,6 +217,11 @@ func (s *Site) WriteHost(root *os.Root, name string, dryRun bool) (HostResult, e
 			return r, err
 		}
 		r.Notes = strings.Split(strings.TrimSpace(notes), "\n")
+	}
+	for _, hub := range s.Hubs {
+		if h.noLinks {
+			r.Notes = append(r.Notes, fmt.Sprintf("it cannot send the Link header with which %s names its hub: subscribers find that in the Capability List alone", hub.Topic))
+		}
 	}
 	if h.file == "" {
 		r.Name, r.Text = h.snippet, text

@@ -45,6 +45,11 @@ func TestHosts(t *testing.T) {
 		"top":   newSite(t, layout.Identity{BaseURL: "https://example.org/", Folder: "."}),
 		"below": newSite(t, layout.Identity{BaseURL: "https://example.org/project/"}),
 	}
+	hub := newSite(t, layout.Identity{BaseURL: "https://example.org/project/"})
+	if err := hub.SetHubs([]prepare.Hub{{Topic: "https://example.org/project/resourcesync/framework.xml", Hub: "https://hub.example/?a=b&c=d"}}); err != nil {
+		t.Fatal(err)
+	}
+	sites["hub"] = hub
 	for name, s := range sites {
 		for _, host := range prepare.HostNames() {
 			t.Run(host+"/"+name, func(t *testing.T) {
@@ -143,6 +148,30 @@ func TestHostDirectory(t *testing.T) {
 	}
 	if _, err := s.WriteHost(root, "elsewhere", false); err == nil {
 		t.Error("got no error for an unknown host")
+	}
+}
+
+func TestOddHubs(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, layout.Identity{BaseURL: "https://example.org/"})
+	const topic = "https://example.org/resourcesync/framework.xml"
+	for _, test := range []struct {
+		hub  prepare.Hub
+		want error
+	}{
+		{prepare.Hub{Topic: topic, Hub: "https://hub.example/'"}, prepare.OddHub},
+		{prepare.Hub{Topic: topic, Hub: "https://hub.example/%41"}, prepare.OddHub},
+		{prepare.Hub{Topic: topic, Hub: "https://hub.example/>; rel=x, <y"}, prepare.OddHub},
+		{prepare.Hub{Topic: topic, Hub: "https://hub.example/\n"}, prepare.OddHub},
+		{prepare.Hub{Topic: topic, Hub: "https://hub.example/$x"}, prepare.OddHub},
+		{prepare.Hub{Topic: topic, Hub: "https://hub.example/{x}"}, prepare.OddHub},
+		{prepare.Hub{Topic: topic, Hub: ""}, prepare.OddHub},
+		{prepare.Hub{Topic: "https://example.org/a'b", Hub: "https://hub.example/"}, prepare.OddPath},
+		{prepare.Hub{Topic: "https://example.org", Hub: "https://hub.example/"}, prepare.OddPath},
+	} {
+		if err := s.SetHubs([]prepare.Hub{test.hub}); !errors.Is(err, test.want) || s.Hubs != nil {
+			t.Errorf("%+v: got %v and %v", test.hub, err, s.Hubs)
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -190,38 +189,6 @@ func (a *auditor) checkWellKnown(ctx context.Context, top *document) {
 		return
 	}
 	a.findings.add(Finding{
-		Rule: wellKnown, Document: uri, order: -1, Message: "there is no Source Description at the well-known URI", Hint: w.hint(ctx),
+		Rule: wellKnown, Document: uri, order: -1, Message: "there is no Source Description at the well-known URI", Hint: w.hintFor(ctx, u),
 	})
-}
-
-// hint returns what helps on the host that the server seems to be, when
-// .well-known does not get there.
-func (w *web) hint(ctx context.Context) string {
-	var server string
-	w.ask(ctx, http.MethodGet, w.atHost("/"), nil, func(r *http.Response, _ *answer) error {
-		server = strings.ToLower(r.Header.Get("Server"))
-		return nil
-	})
-	host := strings.ToLower(w.base.Hostname())
-	for _, h := range hosts {
-		if h.domain != "" && strings.HasSuffix(host, h.domain) || strings.HasPrefix(server, h.server) {
-			return h.hint
-		}
-	}
-	return ""
-}
-
-// hosts are those whose way with .well-known is known.
-var hosts = []struct{ domain, server, hint string }{
-	{".github.io", "github.com", "GitHub Pages: put .nojekyll at the top of what is published; with actions/upload-pages-artifact, set include-hidden-files: true. A project site cannot own the host's /.well-known: link to the Capability List from its pages."},
-	{".gitlab.io", "gitlab", "GitLab Pages: the job has to copy .well-known into public/, which cp public/* leaves out."},
-	{".netlify.app", "netlify", "Netlify: deploy with its own client, version 2 or later, or publish the file under another name and redirect /.well-known/* to it."},
-	{".pages.dev", "cloudflare", "Cloudflare Pages: see that the build copies .well-known into the directory that is uploaded."},
-	{".amplifyapp.com", "amplify", "AWS Amplify leaves out files that begin with a dot: publish the file under another name, and add a rewrite rule for /.well-known/resourcesync."},
-	{".surge.sh", "surge", "surge leaves out files that begin with a dot: add a .surgeignore with the line !.well-known"},
-	{".amazonaws.com", "amazons3", "S3: upload .well-known/resourcesync as well (s3deploy leaves it out unless -skip-local-dirs is changed), with the type application/xml."},
-	{".storage.googleapis.com", "uploadserver", "Cloud Storage: upload .well-known/resourcesync as well, with the type application/xml."},
-	{"", "nginx", "nginx: see that no rule such as location ~ /\\. denies it, and give it a type: location = /.well-known/resourcesync { default_type application/xml; }"},
-	{"", "apache", "Apache: see that no rule denies files that begin with a dot, and give it a type: <Files resourcesync> ForceType application/xml </Files>"},
-	{"", "caddy", "Caddy: see that no hide or path rule denies it, and give it a type: header /.well-known/resourcesync Content-Type application/xml"},
 }

@@ -280,7 +280,7 @@ func TestNoSource(t *testing.T) {
 	if err == nil {
 		t.Fatal("a Source was found where there is none")
 	}
-	for _, want := range []string{"no Source was found", "default_type", "/docs/.well-known/resourcesync"} {
+	for _, want := range []string{"no Source was found", "prepare --host nginx", "/docs/.well-known/resourcesync"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nhas no %q", err, want)
 		}

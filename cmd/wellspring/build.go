@@ -49,6 +49,7 @@ type sourceFlags struct {
 	header                  []string
 	archiveKeep             string
 	standard                string
+	hosts                   []string
 	now                     string
 	dryRun                  bool
 	plan                    string
@@ -90,6 +91,7 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	addHeaderFlag(flags, &f.header)
 	flags.BoolVar(&f.archive, "archive", false, "archive superseded lists and dumps (default: as the last publication did)")
 	flags.StringVar(&f.standard, "standard", string(generator.Standard11), "`version` of the standard in which to tell changes: 1.1, or 1.0 for older Destinations")
+	addHostFlag(flags, &f.hosts)
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
 	flags.StringVar(&f.maxDelete, "max-delete", generator.DefaultMaxDelete.String(), "refuse to publish more deletions than this `number` or share (a share never refuses 20)")
 	flags.BoolVar(&f.rebase, "rebase", false, "begin a new publication in place of one with another identity or by another program")
@@ -153,7 +155,7 @@ func (f *sourceFlags) options(cmd *cobra.Command, l *loaded) (generator.Options,
 	}
 	o.DumpsByDefault = !cmd.Flags().Changed("dumps")
 	setTables := func(o *generator.Options) error { return l.setTables(o, f) }
-	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.setKeep, f.setPrevious, f.checkSource, f.setPlan, setTables} {
+	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.setKeep, f.setPrevious, f.setHosts, f.checkSource, f.setPlan, setTables} {
 		if err := set(&o); err != nil {
 			return o, &usageError{err, cmd.CommandPath()}
 		}
@@ -403,6 +405,10 @@ are not served (such as _headers), and what Wellspring wrote itself. A glob
 without a slash is about names at any depth, one with a slash about paths from
 the top of the source; ** stands for any number of folders.
 
+With --host, what would be uploaded is compared with what the host takes: how many
+files, how large each is and all of them are, how long their paths are. Where that
+is passed, there is a warning; packages are made to fit unless --package-size is given.
+
 ` + exitCodes,
 		Example: `  wellspring build public --base-url https://example.org/
   wellspring build . --base-url https://example.org/data/ --exclude '*.tmp' --exclude drafts/`,
@@ -426,7 +432,7 @@ func (c *cli) build(cmd *cobra.Command, f *sourceFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	return c.printBuild(o, report)
+	return c.printBuild(o, report, c.limits(cmd.Context(), o, report, f.hosts))
 }
 
 func (c *cli) statusCommand() *cobra.Command {
@@ -451,7 +457,7 @@ writes nothing.
 			if err != nil {
 				return err
 			}
-			if err := c.printBuild(o, report); err != nil {
+			if err := c.printBuild(o, report, c.limits(cmd.Context(), o, report, f.hosts)); err != nil {
 				return err
 			}
 			if exitCode && report.Wrote {

@@ -18,7 +18,6 @@ import (
 	"github.com/wellspring-sync/wellspring/prepare"
 	"github.com/wellspring-sync/wellspring/publish"
 	"github.com/wellspring-sync/wellspring/scanner"
-	"github.com/wellspring-sync/wellspring/settings"
 )
 
 // prepareFlags say what is prepared.
@@ -26,13 +25,12 @@ type prepareFlags struct {
 	source    sourceFlags
 	htmlLinks bool
 	robots    bool
-	hosts     []string
 	snippets  string
 }
 
 // preparing are the flags of build that matter to prepare. It takes the others, too,
 // so that both can be called alike, and does not show them.
-var preparing = []string{"base-url", "publication-url", "out", "folder", "include", "exclude", "hidden", "symlinks", "dry-run"}
+var preparing = []string{"base-url", "publication-url", "out", "folder", "include", "exclude", "hidden", "symlinks", hostFlag, "dry-run"}
 
 func (c *cli) prepareCommand() *cobra.Command {
 	f := &prepareFlags{}
@@ -48,8 +46,9 @@ that it is in. With --robots, robots.txt names the Resource Lists as Sitemaps; s
 engines read them, and some complain about the elements that are not theirs. With
 --host, the host gets what it needs to send the right types, caching and links:
 _headers, .nojekyll and .htaccess are written into DIR, between lines of other people;
-what has to go elsewhere is printed, or written into the directory --snippets. All
-flags and settings of build hold here, too.
+what has to go elsewhere is printed, or written into the directory --snippets; limits
+of the host that the site passes are told. All flags and settings of build hold here,
+too.
 
 ` + exitCodes,
 		Example: `  wellspring prepare public --base-url https://example.org/ --html-links --host netlify
@@ -63,9 +62,10 @@ flags and settings of build hold here, too.
 	flags.SortFlags = false
 	flags.BoolVar(&f.htmlLinks, "html-links", false, "put links to the Capability List into HTML pages")
 	flags.BoolVar(&f.robots, "robots", false, "name the Resource Lists in robots.txt")
-	flags.StringSliceVar(&f.hosts, "host", nil, "write what a `host` needs: "+strings.Join(prepare.HostNames(), ", ")+"; may be repeated")
 	flags.StringVar(&f.snippets, "snippets", "", "`directory` for what has to be put elsewhere (default: it is printed)")
 	f.source.addFlags(flags)
+	host := flags.Lookup(hostFlag)
+	host.Usage = strings.Replace(host.Usage, "warn where limits of a `host` are passed", "write what a `host` needs", 1)
 	flags.BoolVarP(&f.source.dryRun, "dry-run", "n", false, "find out what would change, and write nothing")
 	for _, name := range buildFlags() {
 		if flag := flags.Lookup(name); !slices.Contains(preparing, name) {
@@ -87,21 +87,9 @@ func buildFlags() (names []string) {
 
 // check returns an error if what is asked for cannot be.
 func (f *prepareFlags) check(cmd *cobra.Command, source string) error {
-	if !f.htmlLinks && !f.robots && len(f.hosts) == 0 {
+	if !f.htmlLinks && !f.robots && len(f.source.hosts) == 0 {
 		return usageErrorf(cmd, "there is nothing to do: give --html-links, --robots or --host")
 	}
-	for i, name := range f.hosts {
-		f.hosts[i] = strings.TrimSpace(name)
-		if known := prepare.HostNames(); !slices.Contains(known, f.hosts[i]) {
-			hint := ""
-			if near := settings.Nearest(name, known); near != "" {
-				hint = fmt.Sprintf(" (did you mean %s?)", near)
-			}
-			return usageErrorf(cmd, "--host is %q, which is none of %s%s", name, strings.Join(known, ", "), hint)
-		}
-	}
-	slices.Sort(f.hosts)
-	f.hosts = slices.Compact(f.hosts)
 	if f.snippets == "" {
 		return nil
 	}
@@ -301,7 +289,7 @@ func (p *preparation) robots(*cobra.Command) error {
 
 // hosts writes what hosts need.
 func (p *preparation) hosts(cmd *cobra.Command) error {
-	if len(p.f.hosts) == 0 {
+	if len(p.f.source.hosts) == 0 {
 		return nil
 	}
 	var sets []layout.Layout
@@ -320,7 +308,7 @@ func (p *preparation) hosts(cmd *cobra.Command) error {
 	if p.o.Out != "" && !isWithin(outDir(p.o), p.o.Source) {
 		p.warn("the publication is in %s, and not in %s: what hosts read belongs to the top of what is uploaded", outDir(p.o), filepath.Clean(p.o.Source))
 	}
-	for _, name := range p.f.hosts {
+	for _, name := range p.f.source.hosts {
 		if cmd.Context().Err() != nil {
 			return context.Cause(cmd.Context())
 		}
@@ -332,6 +320,9 @@ func (p *preparation) hosts(cmd *cobra.Command) error {
 			return fmt.Errorf("--host %s: %w", name, err)
 		}
 	}
+	limits, warnings := checkLimits(cmd.Context(), p.o, p.f.source.hosts)
+	p.found.HostLimits = limits
+	p.found.Warnings = append(p.found.Warnings, warnings...)
 	return nil
 }
 
@@ -396,12 +387,13 @@ func writeSnippet(name, text string, dryRun bool) (prepare.Action, error) {
 
 // preparedJSON is what prepare writes with --json.
 type preparedJSON struct {
-	DryRun   bool               `json:"dry_run"`
-	Pages    *pagesJSON         `json:"pages,omitempty"`
-	Files    []preparedFileJSON `json:"files"`
-	Texts    []textJSON         `json:"texts,omitempty"`
-	Notes    []string           `json:"notes,omitempty"`
-	Warnings []string           `json:"warnings"`
+	DryRun     bool               `json:"dry_run"`
+	Pages      *pagesJSON         `json:"pages,omitempty"`
+	Files      []preparedFileJSON `json:"files"`
+	Texts      []textJSON         `json:"texts,omitempty"`
+	Notes      []string           `json:"notes,omitempty"`
+	HostLimits []limitJSON        `json:"host_limits,omitempty"`
+	Warnings   []string           `json:"warnings"`
 }
 
 type pagesJSON struct {

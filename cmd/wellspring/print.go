@@ -29,10 +29,10 @@ func (c *cli) printChange(ch generator.Change) {
 }
 
 // printBuild sums up a run, for people or for programs.
-func (c *cli) printBuild(o generator.Options, r *generator.Report) error {
+func (c *cli) printBuild(o generator.Options, r *generator.Report, limits []limitJSON) error {
 	switch {
 	case c.json:
-		return c.writeJSON(reportJSON(o, r))
+		return c.writeJSON(reportJSON(o, r, limits))
 	case c.quiet:
 		return nil
 	}
@@ -207,6 +207,7 @@ type report struct {
 	PackageBytes      int64                  `json:"package_bytes_written"`
 	BytesWritten      int64                  `json:"bytes_written"`
 	Sets              []setJSON              `json:"sets,omitempty"`
+	HostLimits        []limitJSON            `json:"host_limits,omitempty"`
 	Warnings          []string               `json:"warnings"`
 	Seconds           float64                `json:"seconds"`
 }
@@ -236,12 +237,12 @@ func setsJSON(o generator.Options, r *generator.Report) (sets []setJSON) {
 	return sets
 }
 
-func reportJSON(o generator.Options, r *generator.Report) report {
+func reportJSON(o generator.Options, r *generator.Report, limits []limitJSON) report {
 	j := report{
 		SourceDescription: r.SourceDescription, Published: r.Wrote && !o.DryRun, DryRun: o.DryRun, First: r.First, Recovered: r.Recovered,
 		Resources: r.Resources, Bytes: r.Bytes, Created: r.Created, Updated: r.Updated, Deleted: r.Deleted, Refreshed: r.Refreshed,
 		FilesRead: r.Read, BytesRead: r.ReadBytes, LeftOut: visible(r.LeftOut),
-		Sets: setsJSON(o, r), Heads: append([]string{}, r.Heads...), BodiesWritten: r.Bodies, BodiesReused: r.Reused, BodiesSwept: r.Swept,
+		Sets: setsJSON(o, r), HostLimits: limits, Heads: append([]string{}, r.Heads...), BodiesWritten: r.Bodies, BodiesReused: r.Reused, BodiesSwept: r.Swept,
 		PackagesWritten: r.Packages, PackageBytes: r.PackageBytes, BytesWritten: r.WrittenBytes, Warnings: append([]string{}, r.Warnings...), Seconds: r.Took.Seconds(),
 	}
 	if r.First { // the first publication has resources, and no events yet

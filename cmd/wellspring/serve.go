@@ -164,7 +164,7 @@ func (s *server) prepare(cmd *cobra.Command, f *serveFlags, l *loaded) (remove f
 			return nil, errors.Join(err, remove())
 		}
 	}
-	if s.builder, err = s.newRebuilder(o); err != nil {
+	if s.builder, err = s.newRebuilder(o, f.source.hosts); err != nil {
 		return nil, errors.Join(&usageError{err, cmd.CommandPath()}, remove())
 	}
 	s.dirs = []string{o.Source}

@@ -92,7 +92,7 @@ func (c *cli) load(cmd *cobra.Command, args []string) (*loaded, error) {
 		return nil, &usageError{err, cmd.CommandPath()}
 	}
 	l.setSource(args)
-	return l, nil
+	return l, l.setPackageSize(cmd)
 }
 
 // withOrigin adds to an error about a flag where its value is from, if it is not
@@ -280,8 +280,9 @@ shows what a build would use, and what is wrong with it. Paths in the file are
 relative to it. All settings are in docs/settings.md.
 
 With --json, the result is an object with file (or null), settings, each with
-name, value (a list for those that can have several) and from, and sets, links and
-resources, the tables of the file, each with from.
+name, value (a list for those that can have several) and from, and the tables of the
+file, in words, each with from: sets, links and resources are lists, versions and
+patches null where there is no such table.
 
 ` + exitCodes,
 		Example: `  wellspring config
@@ -334,14 +335,11 @@ func (c *cli) printSettings(cmd *cobra.Command, l *loaded) error {
 		file = &l.file.Name
 	}
 	if c.json {
-		sets, links, resources := l.rules()
 		return c.writeJSON(struct {
-			File      *string       `json:"file"`
-			Settings  []settingJSON `json:"settings"`
-			Sets      []settingJSON `json:"sets"`
-			Links     []settingJSON `json:"links"`
-			Resources []settingJSON `json:"resources"`
-		}{file, all, sets, links, resources})
+			File     *string       `json:"file"`
+			Settings []settingJSON `json:"settings"`
+			tablesJSON
+		}{file, all, l.tables()})
 	}
 	if file == nil {
 		if err := c.print("There is no %s here: wellspring init writes one.\n", settings.Name); err != nil {
@@ -353,28 +351,44 @@ func (c *cli) printSettings(cmd *cobra.Command, l *loaded) error {
 			return err
 		}
 	}
-	sets, links, resources := l.rules()
-	for _, s := range slices.Concat(sets, links, resources) {
+	tables := l.tables()
+	for _, s := range slices.Concat(tables.Sets, tables.Links, tables.Resources) {
 		if err := c.print("[[%s]] %s (%s)\n", s.Name, s.Value, s.From); err != nil {
+			return err
+		}
+	}
+	for _, s := range []*settingJSON{tables.Versions, tables.Patches} {
+		if s == nil {
+			continue
+		}
+		if err := c.print("[%s] %s (%s)\n", s.Name, s.Value, s.From); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rules returns the sets and rules of the file, for people to recognize.
-func (l *loaded) rules() (sets, links, resources []settingJSON) {
-	sets, links, resources = []settingJSON{}, []settingJSON{}, []settingJSON{}
+// tablesJSON are the tables of the file, each in words for people to recognize.
+type tablesJSON struct {
+	Sets      []settingJSON `json:"sets"`
+	Links     []settingJSON `json:"links"`
+	Resources []settingJSON `json:"resources"`
+	Versions  *settingJSON  `json:"versions"`
+	Patches   *settingJSON  `json:"patches"`
+}
+
+func (l *loaded) tables() tablesJSON {
+	t := tablesJSON{Sets: []settingJSON{}, Links: []settingJSON{}, Resources: []settingJSON{}}
 	if l.file == nil {
-		return sets, links, resources
+		return t
 	}
 	for _, s := range l.file.Sets {
 		text := fmt.Sprintf("%s: %s", s.Name, cmp.Or(rulesOf(&s), "all files"))
-		sets = append(sets, settingJSON{"set", text, l.at(s.Line)})
+		t.Sets = append(t.Sets, settingJSON{"set", text, l.at(s.Line)})
 	}
 	for _, r := range l.file.Links {
 		text := fmt.Sprintf("%s: %s %s", strings.Join(r.Match, ", "), r.Rel, cmp.Or(r.Href, r.File))
-		links = append(links, settingJSON{"link", text, l.at(r.Line)})
+		t.Links = append(t.Links, settingJSON{"link", text, l.at(r.Line)})
 	}
 	for _, r := range l.file.Resources {
 		text := strings.Join(r.Match, ", ") + ":"
@@ -383,10 +397,23 @@ func (l *loaded) rules() (sets, links, resources []settingJSON) {
 				text += " " + said.name + " " + said.value
 			}
 		}
-		resources = append(resources, settingJSON{"resource", text, l.at(r.Line)})
+		t.Resources = append(t.Resources, settingJSON{"resource", text, l.at(r.Line)})
 	}
-	return sets, links, resources
+	if v := l.file.Versions; v != nil {
+		text := matched(v.Match) + "; keep " + cmp.Or(v.Keep, "all")
+		if v.TimeGate != "" {
+			text += "; timegate " + v.TimeGate
+		}
+		t.Versions = &settingJSON{"versions", text, l.at(v.Line)}
+	}
+	if p := l.file.Patches; p != nil {
+		t.Patches = &settingJSON{"patches", matched(p.Match), l.at(p.Line)}
+	}
+	return t
 }
+
+// matched names the files that a rule is about.
+func matched(patterns []string) string { return cmp.Or(strings.Join(patterns, ", "), "all files") }
 
 // rulesOf names the rules by which files are in a set.
 func rulesOf(s *settings.Set) string {

@@ -74,7 +74,7 @@ every 10 seconds; --poll 1m does that from the start.
 			if err != nil {
 				return &usageError{err, cmd.CommandPath()}
 			}
-			b, err := c.newRebuilder(o)
+			b, err := c.newRebuilder(o, f.hosts)
 			if err != nil {
 				return &usageError{err, cmd.CommandPath()}
 			}
@@ -91,14 +91,16 @@ every 10 seconds; --poll 1m does that from the start.
 type rebuilder struct {
 	*cli
 	o        generator.Options
-	built    func() // may be nil; called after each build that ended well
+	hosts    []string
+	limits   []limitJSON // of the last build
+	built    func()      // may be nil; called after each build that ended well
 	warned   []string
 	lastFail string
 	// interrupted is true if a signal ended a build.
 	interrupted bool
 }
 
-func (c *cli) newRebuilder(o generator.Options) (*rebuilder, error) {
+func (c *cli) newRebuilder(o generator.Options, hosts []string) (*rebuilder, error) {
 	if o.Previous.LeaveBodies {
 		return nil, errors.New("--carry none is for single builds: there would be no whole publication to go on from")
 	}
@@ -106,7 +108,7 @@ func (c *cli) newRebuilder(o generator.Options) (*rebuilder, error) {
 	if c.verbose > 0 && !c.quiet && !c.json {
 		o.OnChange = c.printChange
 	}
-	return &rebuilder{cli: c, o: o}, nil
+	return &rebuilder{cli: c, o: o, hosts: hosts}, nil
 }
 
 // watch builds until the context ends.
@@ -146,6 +148,11 @@ func (b *rebuilder) run(ctx context.Context) (*generator.Report, error) {
 	}
 	report, err := generator.Run(ctx, o)
 	p.clear()
+	if err == nil {
+		var warnings []string
+		b.limits, warnings = checkLimits(ctx, o, b.hosts)
+		report.Warnings = append(report.Warnings, warnings...)
+	}
 	for _, w := range report.Warnings {
 		if !slices.Contains(b.warned, w) {
 			b.tell("wellspring: warning: %s\n", w)
@@ -171,7 +178,7 @@ func (b *rebuilder) succeed(r *generator.Report) error {
 func (b *rebuilder) printBuilt(r *generator.Report) error {
 	switch {
 	case b.json:
-		return b.writeLine(reportJSON(b.o, r))
+		return b.writeLine(reportJSON(b.o, r, b.limits))
 	case b.quiet:
 		return nil
 	}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/prepare"
+	"github.com/wellspring-sync/wellspring/settings"
+)
+
+// hostFlag is what --host is called, in build and in prepare.
+const hostFlag = "host"
+
+func addHostFlag(flags *pflag.FlagSet, hosts *[]string) {
+	flags.StringSliceVar(hosts, hostFlag, nil, "warn where limits of a `host` are passed: "+strings.Join(prepare.HostNames(), ", ")+"; may be repeated")
+}
+
+// setHosts checks the names of hosts.
+func (f *sourceFlags) setHosts(*generator.Options) error {
+	for i, name := range f.hosts {
+		f.hosts[i] = strings.TrimSpace(name)
+		if known := prepare.HostNames(); !slices.Contains(known, f.hosts[i]) {
+			hint := ""
+			if near := settings.Nearest(name, known); near != "" {
+				hint = fmt.Sprintf(" (did you mean %s?)", near)
+			}
+			return fmt.Errorf("--host is %q, which is none of %s%s", name, strings.Join(known, ", "), hint)
+		}
+	}
+	slices.Sort(f.hosts)
+	f.hosts = slices.Compact(f.hosts)
+	return nil
+}
+
+// setPackageSize makes packages fit the hosts, unless it is said how large they may be.
+func (l *loaded) setPackageSize(cmd *cobra.Command) error {
+	hosts, size := cmd.Flags().Lookup(hostFlag), cmd.Flags().Lookup("package-size")
+	if hosts == nil || size == nil || size.Changed {
+		return nil
+	}
+	most, host := prepare.LargestFile(hosts.Value.(pflag.SliceValue).GetSlice())
+	if most == 0 || most >= generator.DefaultPackageSize {
+		return nil
+	}
+	l.origins[settingName(size.Name)] = "for " + host
+	return setFlag(size, []string{packageSizeFor(most)}, host)
+}
+
+// packageSizeFor returns a size for packages that are a little smaller than the largest
+// file.
+func packageSizeFor(most int64) string { return fmt.Sprintf("%dMiB", most>>20-1) }
+
+// limitJSON is a limit of a host that is passed, as programs get it.
+type limitJSON struct {
+	Host    string `json:"host"`
+	Limit   string `json:"limit"`
+	Most    int64  `json:"most"`
+	Where   string `json:"where,omitempty"`
+	Found   int64  `json:"found"`
+	Count   int    `json:"count,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message"`
+}
+
+// checkLimits compares what would be uploaded with the limits of hosts, and says in
+// words what is found. It never fails: what is published is published.
+func checkLimits(ctx context.Context, o generator.Options, hosts []string) (limits []limitJSON, warnings []string) {
+	if len(hosts) == 0 {
+		return nil, nil
+	}
+	for _, dirs := range uploads(o) {
+		u, err := prepare.CheckUpload(ctx, dirs, hosts)
+		if err != nil { // a signal, which comes too late to undo anything
+			return limits, warnings
+		}
+		if u.Unread > 0 {
+			warnings = append(warnings, fmt.Sprintf("the limits of hosts were compared without %s that could not be read; the first is %s", plural(u.Unread, "place"), unreadText(u.Err)))
+		}
+		for _, p := range u.Passed {
+			l := limitJSON{p.Host, string(p.Kind), p.Most, p.Where, p.Found, p.Count, p.Path, passedText(&p, o.PackageSize)}
+			limits = append(limits, l)
+			warnings = append(warnings, l.Message)
+		}
+	}
+	return limits, warnings
+}
+
+// limits warns where an upload would pass limits of hosts.
+func (c *cli) limits(ctx context.Context, o generator.Options, r *generator.Report, hosts []string) []limitJSON {
+	limits, warnings := checkLimits(ctx, o, hosts)
+	for _, w := range warnings {
+		c.tell("wellspring: warning: %s\n", w)
+	}
+	r.Warnings = append(r.Warnings, warnings...)
+	return limits
+}
+
+// uploads returns the directories that go to hosts, those together that go to one.
+func uploads(o generator.Options) [][]string {
+	out := outDir(o)
+	switch {
+	case isWithin(out, o.Source):
+		return [][]string{{o.Source}}
+	case isWithin(o.Source, out):
+		return [][]string{{out}}
+	case hostOf(o.Identity.BaseURL) == hostOf(o.Identity.PublicationURL):
+		return [][]string{{o.Source, out}}
+	}
+	return [][]string{{o.Source}, {out}}
+}
+
+func hostOf(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return uri
+	}
+	return u.Host
+}
+
+func unreadText(err error) string {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Sprintf("%q: %v", p.Path, p.Err)
+	}
+	return err.Error()
+}
+
+// passedText says in words which limit is passed, and what helps.
+func passedText(p *prepare.Passed, packageSize int64) string {
+	most := humanize.Comma(p.Most)
+	if p.Kind == prepare.LimitFile || p.Kind == prepare.LimitTotal {
+		most = sizeText(p.Most)
+	}
+	if p.Where != "" {
+		most += " (" + p.Where + ")"
+	}
+	found := humanize.Comma(p.Found)
+	switch p.Kind {
+	case prepare.LimitFiles:
+		return fmt.Sprintf("%s takes at most %s files, and there are %s", p.Host, most, found)
+	case prepare.LimitEntries:
+		return fmt.Sprintf("%s takes at most %s files and folders, and there are %s", p.Host, most, found)
+	case prepare.LimitFolder:
+		return fmt.Sprintf("%s takes folders of at most %s files, and %s more: %q has %s", p.Host, most, have(p.Count, "folder"), p.Path, found)
+	case prepare.LimitTotal:
+		return fmt.Sprintf("%s takes sites of at most %s, and this one has %s bytes", p.Host, most, found)
+	case prepare.LimitFile:
+		text := fmt.Sprintf("%s takes files of at most %s, and %s larger: %q has %s bytes", p.Host, most, are(p.Count, "file"), p.Path, found)
+		if p.Packages > 0 && packageSize > p.Most {
+			text += "; packages fit with --package-size " + packageSizeFor(p.Most)
+		}
+		return text
+	case prepare.LimitPath:
+		return fmt.Sprintf("%s takes paths of at most %s bytes, and %s longer: %q has %s", p.Host, most, are(p.Count, "file"), p.Path, found)
+	}
+	return fmt.Sprintf("%s takes paths of at most %s characters, and %s longer: %q has %s", p.Host, most, are(p.Count, "file"), p.Path, found)
+}
+
+// sizeText is a round size as the host says it.
+func sizeText(n int64) string {
+	if n%(1<<20) == 0 {
+		return humanize.IBytes(uint64(n))
+	}
+	return humanize.Bytes(uint64(n))
+}
+
+func are(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return plural(n, noun) + " are"
+}
+
+func have(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " has"
+	}
+	return plural(n, noun) + " have"
+}
