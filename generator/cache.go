@@ -2,6 +2,7 @@ package generator
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -100,7 +101,7 @@ func (o *Options) isAmongDocuments(name string) bool {
 	if err != nil {
 		return false // as will be said elsewhere
 	}
-	relative, err := filepath.Rel(realPath(o.Out), filepath.Join(realPath(filepath.Dir(name)), filepath.Base(name)))
+	relative, err := filepath.Rel(realPath(cmp.Or(o.Out, o.Source)), filepath.Join(realPath(filepath.Dir(name)), filepath.Base(name)))
 	if err != nil {
 		return false
 	}

@@ -43,9 +43,18 @@ func Open(name string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the upload plan: %w", err)
 	}
-	r := &Reader{name: name, file: f, lines: bufio.NewReaderSize(f, 64<<10)}
-	if err := r.readHeader(); err != nil {
+	r, err := newReader(name, f)
+	if err != nil {
 		f.Close()
+		return nil, err
+	}
+	r.file = f
+	return r, nil
+}
+
+func newReader(name string, in io.Reader) (*Reader, error) {
+	r := &Reader{name: name, lines: bufio.NewReaderSize(in, 64<<10)}
+	if err := r.readHeader(); err != nil {
 		return nil, fmt.Errorf("reading the upload plan %s: %w", name, err)
 	}
 	return r, nil

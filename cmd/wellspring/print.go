@@ -66,9 +66,17 @@ func summary(o generator.Options, r *generator.Report) string {
 	default:
 		line("Published at %s in %s: %s (%s)", resourcesync.FormatDateTime(r.At), folderOf(o),
 			written(r), r.Took.Round(10*time.Millisecond))
-		line("Next: upload %s; Destinations begin at %s", outDir(o), r.SourceDescription)
+		line("Next: %s; Destinations begin at %s", nextStep(o), r.SourceDescription)
 	}
 	return b.String()
+}
+
+// nextStep is how what was published comes to where it is served.
+func nextStep(o generator.Options) string {
+	if o.Plan != "" {
+		return "wellspring plan " + o.Plan + ", or upload all of " + outDir(o)
+	}
+	return "upload " + outDir(o)
 }
 
 // folderOf is the publication's folder as the user would write it: behind a
