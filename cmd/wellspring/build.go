@@ -404,6 +404,7 @@ func (c *cli) build(cmd *cobra.Command, f *sourceFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	c.summarize(buildSummary(o, report))
 	return c.printBuild(o, report)
 }
 
@@ -429,6 +430,7 @@ writes nothing.
 			if err != nil {
 				return err
 			}
+			c.summarize(buildSummary(o, report))
 			if err := c.printBuild(o, report); err != nil {
 				return err
 			}
@@ -460,7 +462,7 @@ func (c *cli) run(ctx context.Context, o generator.Options, changes bool) (*gene
 		c.tell("wellspring: the commit of an interrupted run was completed first\n")
 	}
 	for _, w := range report.Warnings {
-		c.tell("wellspring: warning: %s\n", w)
+		c.warn("%s", w)
 	}
 	return report, err
 }

@@ -435,7 +435,7 @@ type textJSON struct {
 // themselves, so that it can be a file.
 func (p *preparation) print() error {
 	for _, w := range p.found.Warnings {
-		p.c.tell("wellspring: warning: %s\n", w)
+		p.c.warn("%s", w)
 	}
 	if p.c.json {
 		return p.c.writeJSON(p.found)

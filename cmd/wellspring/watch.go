@@ -110,7 +110,7 @@ func (c *cli) newRebuilder(o generator.Options) (*rebuilder, error) {
 // watch builds until the context ends.
 func (b *rebuilder) watch(ctx context.Context, w watch.Options) error {
 	w.Root, w.Ignore = b.o.Source, ignored(&b.o)
-	w.Warn = func(text string) { b.tell("wellspring: warning: %s\n", text) }
+	w.Warn = func(text string) { b.warn("%s", text) }
 	if !b.quiet {
 		b.tell("wellspring: watching %s\n", filepath.Clean(b.o.Source))
 	}
@@ -146,7 +146,7 @@ func (b *rebuilder) run(ctx context.Context) (*generator.Report, error) {
 	p.clear()
 	for _, w := range report.Warnings {
 		if !slices.Contains(b.warned, w) {
-			b.tell("wellspring: warning: %s\n", w)
+			b.warn("%s", w)
 		}
 	}
 	b.warned = report.Warnings
@@ -184,7 +184,7 @@ func (b *rebuilder) printBuilt(r *generator.Report) error {
 }
 
 func (c *cli) writeLine(v any) error {
-	e := json.NewEncoder(c.stdout)
+	e := json.NewEncoder(c.escaped(c.stdout))
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return &outputError{err}
