@@ -49,12 +49,12 @@ func buildSummary(o generator.Options, r *generator.Report) string {
 		fmt.Fprintf(&b, "| %s | %s |\n", name, fmt.Sprintf(format, args...))
 	}
 	if !r.At.IsZero() {
-		row("Publication of", "%s", resourcesync.FormatDateTime(r.At))
+		row("Time", "%s", resourcesync.FormatDateTime(r.At))
 	}
 	row("Resources", "%s, %s", humanize.Comma(int64(r.Resources)), humanize.Bytes(uint64(r.Bytes)))
 	row("Changes", "%s", changes(o, r))
 	if r.Wrote && !o.DryRun {
-		row("Written", "%s", written(r))
+		row("Files", "%s", written(r))
 	}
 	if left := leftOut(visible(r.LeftOut)); left != "" {
 		row("Left out", "%s", markdownText(left))
