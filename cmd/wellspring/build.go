@@ -432,7 +432,9 @@ func (c *cli) build(cmd *cobra.Command, f *sourceFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	return c.printBuild(o, report, c.limits(cmd.Context(), o, report, f.hosts))
+	limits := c.limits(cmd.Context(), o, report, f.hosts)
+	c.summarize(buildSummary(o, report))
+	return c.printBuild(o, report, limits)
 }
 
 func (c *cli) statusCommand() *cobra.Command {
@@ -457,7 +459,9 @@ writes nothing.
 			if err != nil {
 				return err
 			}
-			if err := c.printBuild(o, report, c.limits(cmd.Context(), o, report, f.hosts)); err != nil {
+			limits := c.limits(cmd.Context(), o, report, f.hosts)
+			c.summarize(buildSummary(o, report))
+			if err := c.printBuild(o, report, limits); err != nil {
 				return err
 			}
 			if exitCode && report.Wrote {
@@ -488,7 +492,7 @@ func (c *cli) run(ctx context.Context, o generator.Options, changes bool) (*gene
 		c.tell("wellspring: the commit of an interrupted run was completed first\n")
 	}
 	for _, w := range report.Warnings {
-		c.tell("wellspring: warning: %s\n", w)
+		c.warn("%s", w)
 	}
 	return report, err
 }

@@ -99,7 +99,7 @@ func checkLimits(ctx context.Context, o generator.Options, hosts []string) (limi
 func (c *cli) limits(ctx context.Context, o generator.Options, r *generator.Report, hosts []string) []limitJSON {
 	limits, warnings := checkLimits(ctx, o, hosts)
 	for _, w := range warnings {
-		c.tell("wellspring: warning: %s\n", w)
+		c.warn("%s", w)
 	}
 	r.Warnings = append(r.Warnings, warnings...)
 	return limits

@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"publish":        {},
 	"relation":       {"resourcesync"},
 	"remote":         {"layout"},
+	"release/sbom":   {},
 	"resourcesync":   {},
 	"scanner":        {},
 	"serve":          {},

@@ -33,7 +33,7 @@ func main() {
 
 // run does what the arguments say, and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	c := &cli{stdout: stdout, stderr: stderr}
+	c := &cli{stdout: stdout, stderr: stderr, annotator: newAnnotator()}
 	root := c.rootCommand()
 	root.SetArgs(args)
 	help := &output{w: stdout}

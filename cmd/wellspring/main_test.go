@@ -48,6 +48,8 @@ func (t tests) Run() int {
 			f()
 		}
 	}()
+	os.Unsetenv("GITHUB_ACTIONS") // the tests that are about it set it
+	os.Unsetenv(summaryVariable)
 	return t.m.Run()
 }
 

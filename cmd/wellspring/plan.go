@@ -69,7 +69,7 @@ func (c *cli) plan(cmd *cobra.Command, f *planFlags, name string) error {
 	}
 	defer r.Close()
 	if !known {
-		return plan.WriteJSON(c.stdout, r)
+		return plan.WriteJSON(c.escaped(c.stdout), r)
 	}
 	lists, err := plan.WriteLists(r, f.out, f.format == "sftp")
 	if err == nil {

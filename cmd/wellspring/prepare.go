@@ -146,6 +146,9 @@ func (c *cli) prepare(cmd *cobra.Command, f *prepareFlags, args []string) error 
 	if err != nil {
 		return err
 	}
+	// It looks at no publication, so that those of build may ask for a first run for
+	// both of them without a word of where the last one would be.
+	f.source.previous, f.source.firstRun, f.source.requirePrevious = "", false, false
 	o, err := f.source.options(cmd, l)
 	if err != nil {
 		return l.withOrigin(err)
@@ -424,7 +427,7 @@ type textJSON struct {
 // themselves, so that it can be a file.
 func (p *preparation) print() error {
 	for _, w := range p.found.Warnings {
-		p.c.tell("wellspring: warning: %s\n", w)
+		p.c.warn("%s", w)
 	}
 	if p.c.json {
 		return p.c.writeJSON(p.found)

@@ -62,7 +62,7 @@ func (c *cli) prune(cmd *cobra.Command, f *sourceFlags, args []string) error {
 		return err
 	}
 	for _, w := range p.Warnings {
-		c.tell("wellspring: warning: %s\n", w)
+		c.warn("%s", w)
 	}
 	return c.printPruned(o, p)
 }

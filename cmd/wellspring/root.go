@@ -45,6 +45,9 @@ type cli struct {
 	quiet   bool
 	verbose int
 	config  string
+
+	settingsFile string // that was read, or empty
+	annotator    annotator
 }
 
 // Exit codes. The help and the README list them.
@@ -73,6 +76,10 @@ func (c *cli) rootCommand() *cobra.Command {
 		Long: `Wellspring publishes any directory as a ResourceSync Source (ANSI/NISO
 Z39.99-2017): a tree of plain files that any web host can serve, and that
 harvesters can copy, follow and audit.
+
+In GitHub Actions (if GITHUB_ACTIONS is true), errors and warnings are also given as
+workflow commands, which show them with the run and in the file they are about. build,
+status and verify append a summary to the file that GITHUB_STEP_SUMMARY names.
 
 ` + exitCodes,
 		Version:       release(),
@@ -219,6 +226,7 @@ func (c *cli) finish(err error) int {
 	if hint != "" {
 		c.tell("  %s\n", hint)
 	}
+	c.annotate("error", "wellspring", c.spotOf(err.Error()), strings.TrimSuffix(err.Error()+"\n"+hint, "\n"))
 	if c.json {
 		failure := struct {
 			Error    string `json:"error"`
@@ -300,7 +308,7 @@ func signalNumber(e signalError) int {
 }
 
 func (c *cli) writeJSON(v any) error {
-	e := json.NewEncoder(c.stdout)
+	e := json.NewEncoder(c.escaped(c.stdout))
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if err := e.Encode(v); err != nil {
@@ -317,7 +325,7 @@ func (e *outputError) Unwrap() error { return e.err }
 
 // print writes a result for people.
 func (c *cli) print(format string, args ...any) error {
-	if _, err := io.WriteString(c.stdout, printable(fmt.Sprintf(format, args...))); err != nil {
+	if _, err := io.WriteString(c.stdout, c.shown(fmt.Sprintf(format, args...))); err != nil {
 		return &outputError{err}
 	}
 	return nil
@@ -325,7 +333,7 @@ func (c *cli) print(format string, args ...any) error {
 
 // tell writes a message, about whose fate nothing more can be said.
 func (c *cli) tell(format string, args ...any) {
-	io.WriteString(c.stderr, printable(fmt.Sprintf(format, args...)))
+	io.WriteString(c.stderr, c.shown(fmt.Sprintf(format, args...)))
 }
 
 // printable escapes control characters but line feeds, since names and
@@ -355,7 +363,7 @@ func (c *cli) log() *slog.Logger {
 	case c.verbose == 1:
 		level = slog.LevelInfo
 	}
-	return slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewTextHandler(c.escaped(c.stderr), &slog.HandlerOptions{Level: level}))
 }
 
 // apartError is of a command that was not about to publish anything.

@@ -129,7 +129,7 @@ func (c *cli) warnOfVariables() {
 			continue
 		}
 		if near := settings.Nearest(name, names); near != "" {
-			c.tell("wellspring: warning: %s is no setting; did you mean %s?\n", name, near)
+			c.warn("%s is no setting; did you mean %s?", name, near)
 		}
 	}
 }
@@ -195,6 +195,7 @@ func (c *cli) readSettings() (*settings.File, error) {
 		}
 		name = settings.Name
 	}
+	c.settingsFile = name
 	return settings.Read(name, settingKeys())
 }
 

@@ -105,6 +105,8 @@ func (c *cli) verify(cmd *cobra.Command, f *verifyFlags, args []string) error {
 	if err != nil {
 		return &auditError{err}
 	}
+	c.annotateFindings(report)
+	c.summarize(auditMarkdown(report, f.strict))
 	if err := c.printAudit(report, f.strict); err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (c *cli) newRebuilder(o generator.Options, hosts []string) (*rebuilder, err
 // watch builds until the context ends.
 func (b *rebuilder) watch(ctx context.Context, w watch.Options) error {
 	w.Root, w.Ignore = b.o.Source, ignored(&b.o)
-	w.Warn = func(text string) { b.tell("wellspring: warning: %s\n", text) }
+	w.Warn = func(text string) { b.warn("%s", text) }
 	if !b.quiet {
 		b.tell("wellspring: watching %s\n", filepath.Clean(b.o.Source))
 	}
@@ -155,7 +155,7 @@ func (b *rebuilder) run(ctx context.Context) (*generator.Report, error) {
 	}
 	for _, w := range report.Warnings {
 		if !slices.Contains(b.warned, w) {
-			b.tell("wellspring: warning: %s\n", w)
+			b.warn("%s", w)
 		}
 	}
 	b.warned = report.Warnings
@@ -193,7 +193,7 @@ func (b *rebuilder) printBuilt(r *generator.Report) error {
 }
 
 func (c *cli) writeLine(v any) error {
-	e := json.NewEncoder(c.stdout)
+	e := json.NewEncoder(c.escaped(c.stdout))
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return &outputError{err}
