@@ -23,7 +23,7 @@ var allowed = map[string][]string{
 	"memento":        {},
 	"notify":         {"resourcesync"},
 	"patch":          {},
-	"plan":           {},
+	"plan":           {"notify"},
 	"prepare":        {"layout", "scanner", "templates"},
 	"publish":        {},
 	"relation":       {"resourcesync"},
