@@ -48,6 +48,11 @@ is live already) and topics, each with set, topic, hub, changes (how many), stat
   wellspring notify site.plan --mode websub --hub https://hub.example/
   wellspring notify site.plan --dry-run`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 && f.wait > 0 {
+				if _, err := time.ParseDuration(args[1]); err == nil {
+					return usageErrorf(cmd, "write --wait=%s: %q is taken for another file", args[1], args[1])
+				}
+			}
 			if len(args) != 1 {
 				return usageErrorf(cmd, "one argument is needed: the file that build --plan wrote")
 			}
