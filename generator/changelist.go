@@ -265,6 +265,7 @@ func (r *resourceSet) changeLists() *changeLists {
 // first stages the empty open list with which a publication begins.
 func (c *changeLists) first(at time.Time) error {
 	head := c.liveHead(at)
+	c.stage.tell(resourcesync.ChangeList, c.layout.ChangeList(), "")
 	return c.stage.putDocument(c.layout.ChangeList(), &head, nil)
 }
 
@@ -289,6 +290,7 @@ func (c *changeLists) relink() error {
 	if err != nil {
 		return err
 	}
+	c.stage.tell(resourcesync.ChangeList, open.Ref, "")
 	return c.stage.put(doc, open.Ref, false)
 }
 
@@ -325,10 +327,11 @@ func (c *changeLists) indexed() bool {
 
 // extend appends the events to the open list.
 func (c *changeLists) extend(open *snapshot.OpenList, at time.Time) error {
-	head := c.liveHead(open.From)
+	head, index := c.liveHead(open.From), ""
 	if c.indexed() {
-		head = changeListHead(c.layout, true, open.From, time.Time{})
+		head, index = changeListHead(c.layout, true, open.From, time.Time{}), c.layout.ChangeList().URI
 	}
+	c.stage.tell(resourcesync.ChangeList, open.Ref, index)
 	doc, err := c.list(&head, open, &c.events.chunks[0], at)
 	if err != nil {
 		return err
@@ -414,6 +417,7 @@ func (c *changeLists) closedList(list *snapshot.ChangeList, open *snapshot.OpenL
 
 func (c *changeLists) openList(list snapshot.ChangeList, k *chunk, datetime time.Time) error {
 	head := changeListHead(c.layout, true, list.From, time.Time{})
+	c.stage.tell(resourcesync.ChangeList, list.Ref, c.layout.ChangeList().URI)
 	doc, err := c.list(&head, nil, k, datetime)
 	if err != nil {
 		return err

@@ -18,7 +18,11 @@ func (r *resourceSet) compose(ctx context.Context, at, completed time.Time) erro
 	if err := r.composeLists(ctx, at, completed); err != nil {
 		return err
 	}
-	if err := r.putDescription(r.stage, r.capabilityList()); err != nil || !r.hasNames() {
+	list := r.capabilityList()
+	if err := r.composeNotification(list, at); err != nil {
+		return err
+	}
+	if err := r.putDescription(r.stage, list); err != nil || !r.hasNames() {
 		return err
 	}
 	return r.writeRecord(at)
@@ -104,6 +108,11 @@ func (r *resourceSet) capabilityList() description {
 		for _, kind := range r.archives.kinds {
 			capabilities = append(capabilities, capability(l.Archive(string(kind)), kind.Archive()))
 		}
+	}
+	if r.o.Hub != "" {
+		channel := capability(l.FrameworkNotification(), resourcesync.FrameworkNotification)
+		channel.Links = []resourcesync.Link{{Rel: resourcesync.RelHub, Href: r.o.Hub}}
+		capabilities = append(capabilities, channel)
 	}
 	return description{l.CapabilityList(), mustMarshal(list, capabilities...)}
 }

@@ -24,6 +24,7 @@ func (s *stage) putDump(d *dumpDocument) error {
 	head.Links = append(head.Links, d.links...)
 	cuts := d.cuts()
 	if len(cuts) == 1 {
+		s.tell(d.metadata.Capability, d.ref, "")
 		return s.putDocument(d.ref, &head, d.packages)
 	}
 	index := make([]resourcesync.Entry, len(cuts))
@@ -76,6 +77,7 @@ func (s *stage) putDumpPart(d *dumpDocument, packages []resourcesync.Entry) (e r
 	e.Metadata.SetLength(doc.length)
 	ref := d.partRef(&last, doc)
 	e.Loc = ref.URI
+	s.tell(d.metadata.Capability, ref, d.ref.URI)
 	return e, s.put(doc, ref, true)
 }
 

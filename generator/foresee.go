@@ -65,6 +65,11 @@ func (r *resourceSet) foresee(add func(ref layout.Ref, changes bool)) error {
 	r.foreseeArchives(add, lists)
 	d := r.capabilityList()
 	same, err := r.isPublished(d)
+	if err != nil {
+		return err
+	}
+	tells, err := r.foreseeNotification(lists || !same)
+	add(l.FrameworkNotification(), tells)
 	add(d.ref, !same)
 	return err
 }

@@ -81,6 +81,8 @@ type Options struct {
 	// DescribedBy is the URI of what describes the Source and its set of resources,
 	// or empty.
 	DescribedBy string
+	// Hub is the URL of the hub through which changes of documents are told, or empty.
+	Hub string
 	// Sets are the sets of resources with a name, each with documents of its own. If
 	// there are none, all resources are in one set.
 	Sets []Set

@@ -60,6 +60,9 @@ func (r *resourceSet) readPrevious() error {
 	} else {
 		r.prev.retired = s.Record.Retired
 	}
+	if err := r.checkInTheWay(); err != nil {
+		return err
+	}
 	return r.readDumps()
 }
 
@@ -114,6 +117,9 @@ func (r *resourceSet) readReplaced() {
 		r.prev.remove = []string{old.ResourceDump().Path, old.ChangeDump().Path} // unless they are written
 		for _, kind := range layout.Kinds {
 			r.prev.remove = append(r.prev.remove, old.Archive(kind).Path)
+		}
+		if path := old.FrameworkNotification().Path; record.Head(path) != nil {
+			r.prev.remove = append(r.prev.remove, path)
 		}
 		return
 	}

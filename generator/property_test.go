@@ -139,6 +139,7 @@ func (h *history) drawHistory() {
 	h.options.ArchiveKeep, _ = ParseArchiveKeep(rapid.SampledFrom([]string{"daily=all", "daily=2", "weekly=1,yearly=all"}).Draw(h.t, "archive keep"))
 	h.options.Standard = rapid.SampledFrom([]Standard{"", Standard11, Standard10}).Draw(h.t, "standard")
 	h.options.Links = rapid.SampledFrom([]*relation.Rules{nil, nil, linkRules("https://example.org/{name}", ""), linkRules("", "{dir}/a")}).Draw(h.t, "links")
+	h.options.Hub = rapid.SampledFrom([]string{"", testHub}).Draw(h.t, "hub")
 	h.options.KeepChanges, _ = ParseKeep(rapid.SampledFrom([]string{"all", "all", "0", "2d"}).Draw(h.t, "keep"))
 }
 
@@ -231,7 +232,11 @@ func (h *history) delete(name string) {
 }
 
 func (h *history) buildAndCheck() {
+	told := &notifiedWorld{h.world, tree(h.t, h.out)}
 	report := h.build()
+	if h.options.Hub != "" {
+		told.check(report.Notifications)
+	}
 	p := read(h.t, h.out)
 	if !h.lost {
 		readAll(h.t, h.out)

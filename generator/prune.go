@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/notify"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/snapshot"
 )
@@ -25,7 +26,9 @@ type Pruned struct {
 	Retired, Swept           int
 	RetiredBytes, SweptBytes int64
 	Heads                    []string // documents that were written, or would be
-	Warnings                 []string
+	// Notifications are those of changes of documents, of each set that has a hub.
+	Notifications []notify.Notification
+	Warnings      []string
 }
 
 // Any reports whether there was anything to do.
@@ -53,7 +56,7 @@ func Prune(ctx context.Context, o Options) (*Pruned, error) {
 	if err := r.prune(ctx, result); err != nil {
 		return nil, err
 	}
-	result.Warnings = r.report.Warnings
+	result.Warnings, result.Notifications = r.report.Warnings, r.report.Notifications
 	return result, nil
 }
 
@@ -113,6 +116,7 @@ func (r *run) keepsOf(folders []string) (sets []Set) {
 func (r *resourceSet) continueAsIs() {
 	s := r.prev.snapshot
 	r.stage = &stage{staging: r.staging}
+	r.o.Hub = s.Hub
 	r.o.Dumps = Dumps{Resource: s.ResourceDump != nil, Change: s.ChangeDump != nil}
 	if p := packagesOf(s); p != nil {
 		r.o.PackageSize = p.Size
@@ -213,6 +217,12 @@ func (p *pruning) do() error {
 	}
 	if err := p.count(); err != nil || !p.result.Any() && !p.always {
 		return err
+	}
+	until := latestOf(p.now, p.prev.last) // the clock may be behind
+	if p.o.Hub != "" {
+		if err := p.putNotification(p.changesToTell(until), until); err != nil {
+			return err
+		}
 	}
 	for _, h := range p.stage.heads {
 		p.result.Heads = append(p.result.Heads, h.Path)

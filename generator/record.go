@@ -76,6 +76,9 @@ func (r *resourceSet) heads() ([]snapshot.Head, error) {
 			paths = append(paths, l.Archive(string(kind)).Path)
 		}
 	}
+	if r.o.Hub != "" {
+		paths = append(paths, l.FrameworkNotification().Path)
+	}
 	if s := r.prev.snapshot; s != nil && r.events.total == 0 {
 		paths = append(paths, s.Changes[len(s.Changes)-1].Path)
 	}

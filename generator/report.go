@@ -3,6 +3,7 @@ package generator
 import (
 	"time"
 
+	"github.com/wellspring-sync/wellspring/notify"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
@@ -42,6 +43,9 @@ type Report struct {
 	PackageBytes int64
 	// WrittenBytes are those of all files put in place.
 	WrittenBytes int64
+	// Notifications are those of changes of documents, of each set that has a hub, in
+	// the order of the sets. They are published, and not sent yet.
+	Notifications []notify.Notification
 	// Sets says the same of each set with a name.
 	Sets []SetReport
 	// Warnings are for people; none of them kept the run from its work.

@@ -315,12 +315,17 @@ func (r *resourceList) writeHead(l layout.Layout, at, completed time.Time) error
 	head.Links = append(head.Links, r.links...)
 	if !r.fits() {
 		head.Index = true
+		for _, part := range r.index {
+			path, _ := l.PathOf(part.Loc)
+			r.stage.tell(resourcesync.ResourceList, layout.Ref{Path: path, URI: part.Loc}, l.ResourceList().URI)
+		}
 		return r.stage.putDocument(l.ResourceList(), &head, r.index)
 	}
 	doc, err := r.assemble(&head, r.pieces)
 	if err != nil {
 		return err
 	}
+	r.stage.tell(resourcesync.ResourceList, l.ResourceList(), "")
 	return r.stage.put(doc, l.ResourceList(), false)
 }
 

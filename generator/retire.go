@@ -242,6 +242,9 @@ func (r *resourceSet) endedHeads() (paths []string) {
 		paths = append(paths, r.layout.Archive(string(kind)).Path)
 	}
 	s := r.prev.snapshot
+	if s != nil && r.o.Hub == "" && r.hadNotification() {
+		paths = append(paths, r.layout.FrameworkNotification().Path)
+	}
 	if s != nil && s.ResourceDump != nil && r.dump == nil {
 		paths = append(paths, r.layout.ResourceDump().Path)
 	}

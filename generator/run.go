@@ -474,6 +474,10 @@ func (r *run) documents(folder string) []string {
 	needs := map[string]bool{
 		"versions": r.o.Versions != nil, "patches": r.o.Patches != nil, "description": len(r.sets) > r.o.limits.entries,
 	}
+	if !slices.ContainsFunc(r.sets, func(set *resourceSet) bool { return set.o.Hub != "" || set.hadNotification() }) {
+		name := path.Base(r.layout.FrameworkNotification().Path)
+		names = slices.DeleteFunc(names, func(n string) bool { return n == name })
+	}
 	return slices.DeleteFunc(names, func(name string) bool {
 		needed, optional := needs[name]
 		return optional && !needed && !r.hasOwned(name)

@@ -24,6 +24,9 @@ type Set struct {
 	Resources Selection
 	// DescribedBy is the URI of what describes it, or empty.
 	DescribedBy string
+	// Hub is the URL of the hub through which changes of its documents are told, or
+	// empty.
+	Hub string
 
 	// These are as in Options, which say nothing of it where there are sets.
 	Dumps       Dumps
@@ -36,7 +39,7 @@ type Set struct {
 
 // ofSet returns the options of a run as they are for one set.
 func (o Options) ofSet(s *Set) Options {
-	o.DescribedBy, o.Dumps, o.PackageSize = s.DescribedBy, s.Dumps, s.PackageSize
+	o.DescribedBy, o.Hub, o.Dumps, o.PackageSize = s.DescribedBy, s.Hub, s.Dumps, s.PackageSize
 	o.Rotate, o.KeepChanges, o.Archive, o.ArchiveKeep = s.Rotate, s.KeepChanges, s.Archive, s.ArchiveKeep
 	o.Sets = nil
 	o.applyDefaults()
@@ -89,6 +92,9 @@ func (o Options) CheckSets() error {
 // makeSets makes the sets of the run, in the order in which they are published.
 func (r *run) makeSets() error {
 	if !r.hasNames() {
+		if err := checkHub(r.o.Hub); err != nil {
+			return err
+		}
 		r.sets = []*resourceSet{{run: r, o: r.o, layout: r.layout}}
 		return nil
 	}
@@ -107,7 +113,7 @@ func (r *run) makeSets() error {
 		if err != nil {
 			return fmt.Errorf("the set %q: %w", s.Name, err)
 		}
-		if err := checkSetFolder(r.layout.Folder, l.Folder); err != nil {
+		if err := errors.Join(checkSetFolder(r.layout.Folder, l.Folder), checkHub(s.Hub)); err != nil {
 			return fmt.Errorf("the set %q: %w", s.Name, err)
 		}
 		folded := strings.ToLower(l.Folder) // which some file systems take for one

@@ -26,6 +26,7 @@ type stage struct {
 	fresh bool
 	heads []snapshot.Head // put by this run
 	all   map[string]bool // paths put by this run
+	told  []told          // what notifications tell of
 }
 
 // staging is what the stages of all sets share.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/notify"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/snapshot"
 )
@@ -30,6 +31,8 @@ type top struct {
 	// parts are the paths of the documents under a Source Description Index, as they
 	// will be.
 	parts []string
+	// ended are the notifications for sets that are published no more, without a time.
+	ended []notify.Notification
 }
 
 // readPublished finds the last publication of each set.
@@ -139,6 +142,7 @@ func (r *run) endSet(folder string) error {
 	}
 	r.warn("the set in %s is published no more: its %d documents and packages %s", folder, len(files), removed)
 	r.leave(folder, s.Last, files)
+	r.tellOfEnd(s, l)
 	return nil
 }
 
@@ -281,6 +285,9 @@ func (r *run) describeSource(st *stage) error {
 // composeTop stages what leads to the sets, and the record that guards theirs.
 func (r *run) composeTop(at time.Time) error {
 	st := r.stage
+	if err := r.tellEnds(at); err != nil {
+		return err
+	}
 	if err := r.describeSource(st); err != nil {
 		return err
 	}

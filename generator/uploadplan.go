@@ -229,6 +229,9 @@ func (p *uploadPlan) prepare() error {
 			return err
 		}
 	}
+	for _, n := range r.report.Notifications {
+		p.Notify(n)
+	}
 	to := p.last
 	if to.At = r.report.At; to.SHA256 == "" && p.from != nil {
 		to = *p.from

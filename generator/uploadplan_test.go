@@ -16,7 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/notify"
 	"github.com/wellspring-sync/wellspring/plan"
+	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
 // live is a site to which only upload plans lead.
@@ -77,6 +79,7 @@ func (l *live) upload() {
 		l.put(f)
 	}
 	l.checkLinks(phase)
+	l.checkNotifications(r.Notifications())
 	if h := r.Header; puts != h.Puts || deletes != h.Deletes || bytes != h.PutBytes {
 		l.t.Fatalf("the plan has %d files to put (%d bytes) and %d to delete, and says %+v", puts, bytes, deletes, h)
 	}
@@ -153,6 +156,25 @@ func (l *live) checkLinks(phase plan.Phase) {
 			if ok && layout.IsOwned(to) && !seen[to] {
 				seen[to] = true
 				todo = append(todo, to)
+			}
+		}
+	}
+}
+
+// checkNotifications makes sure that what subscribers would be told is there, and that no
+// Index is told of.
+func (l *live) checkNotifications(all []notify.Notification) {
+	l.t.Helper()
+	seen := map[string]bool{}
+	for _, n := range all {
+		if seen[n.Topic] || len(n.Changes) == 0 {
+			l.t.Fatalf("one of the notifications is empty, or the second one of its topic: %v", toldBy(all))
+		}
+		seen[n.Topic] = true
+		for _, c := range n.Changes {
+			name, _ := l.layout.PathOf(c.URI)
+			if content, ok := l.files[name]; (!ok || strings.Contains(content, "<sitemapindex")) && c.Change != resourcesync.Deleted {
+				l.t.Fatalf("%s is told, and is an Index or not there: %v", name, toldBy(all))
 			}
 		}
 	}

@@ -202,6 +202,9 @@ func newReader(t tester, dir string) *reader {
 			r.resourceDump(c.Loc)
 		case resourcesync.ChangeDump:
 			r.changeDump(c.Loc)
+		case resourcesync.FrameworkNotification:
+			doc, _, _ := r.document(c.Loc, resourcesync.FrameworkNotification)
+			r.linksUp(doc, r.layout.CapabilityList().URI)
 		default:
 			r.archive(&c)
 		}

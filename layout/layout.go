@@ -330,6 +330,10 @@ func (l Layout) Archived(kind string, at time.Time, digest [32]byte) Ref {
 	return l.inFolder(fmt.Sprintf("%s/%s-%x.xml", kind, stamp(at), digest[:4]))
 }
 
+// FrameworkNotification returns the latest notification of which documents of a set
+// have changed, whose URI is the topic. See Framework Notification 1.0 §4.1.
+func (l Layout) FrameworkNotification() Ref { return l.inFolder("framework.xml") }
+
 // Record returns the file that holds the publication together.
 func (l Layout) Record() Ref { return l.inFolder("publication.json") }
 
@@ -340,14 +344,14 @@ func (l Layout) Documents() []string {
 		"capabilitylist.xml", "resourcelist.xml", "resourcelist", "changelist.xml", "changelist",
 		"resourcedump.xml", "resourcedump", "changedump.xml", "changedump",
 		"resourcelist-archive.xml", "changelist-archive.xml", "resourcedump-archive.xml", "changedump-archive.xml",
-		"description", "versions", "patches", "publication.json",
+		"framework.xml", "description", "versions", "patches", "publication.json",
 	}
 }
 
 // IsTopName reports whether a publication with several sets may use a name in its
 // folder, so that no set can have it.
 func IsTopName(name string) bool {
-	return slices.Contains(Layout{}.Documents(), name) || name == "index.html" || name == "framework.xml"
+	return slices.Contains(Layout{}.Documents(), name) || name == "index.html"
 }
 
 // IsHead reports whether a document with this path changes in place: those with
@@ -355,6 +359,7 @@ func IsTopName(name string) bool {
 func (l Layout) IsHead(path string) bool {
 	for _, ref := range [...]Ref{
 		l.SourceDescription(), l.CapabilityList(), l.ResourceList(), l.ChangeList(), l.ResourceDump(), l.ChangeDump(),
+		l.FrameworkNotification(),
 	} {
 		if path == ref.Path {
 			return true

@@ -6,7 +6,8 @@ import (
 	"io"
 )
 
-// WriteJSON writes a plan as one value: the header, and phases with their files.
+// WriteJSON writes a plan as one value: the header, phases with their files, and
+// notifications if there are any.
 func WriteJSON(out io.Writer, r *Reader) error {
 	w := &jsonWriter{w: bufio.NewWriter(out)}
 	header, err := json.Marshal(&r.Header)
@@ -31,7 +32,15 @@ func WriteJSON(out io.Writer, r *Reader) error {
 	if phase != "" {
 		w.text("]}")
 	}
-	w.text("]}\n")
+	w.text("]")
+	if notices := r.Notifications(); len(notices) > 0 {
+		b, err := json.Marshal(notices)
+		if err != nil {
+			return err
+		}
+		w.text(",\n  \"notifications\":" + string(b))
+	}
+	w.text("}\n")
 	if w.err != nil {
 		return w.err
 	}

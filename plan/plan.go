@@ -1,7 +1,7 @@
 // Package plan has upload plans: what changed between two publications, in the order
 // in which it can be uploaded while Destinations are reading. A plan is a file of
-// lines in JSON: a header, one line for each file, and what was done with it since. The
-// package knows files and phases, and nothing of what documents hold.
+// lines in JSON: a header, notifications, one line for each file, and what was done with
+// it since. The package knows files and phases, and nothing of what documents hold.
 package plan
 
 import (

@@ -10,16 +10,19 @@ import (
 	"iter"
 	"os"
 	"unicode/utf8"
+
+	"github.com/wellspring-sync/wellspring/notify"
 )
 
 // Reader reads a plan.
 type Reader struct {
-	Header Header
-	name   string
-	file   *os.File
-	lines  *bufio.Reader
-	number int // of the last line
-	marks  []Mark
+	Header  Header
+	name    string
+	file    *os.File
+	lines   *bufio.Reader
+	number  int // of the last line
+	marks   []Mark
+	notices []notify.Notification
 }
 
 // Mark says what was done with a plan since it was made.
@@ -123,11 +126,12 @@ func (r *Reader) Files() iter.Seq2[*File, error] {
 	}
 }
 
-// parse reads a line, which is of a file or, if that is nil, a mark.
+// parse reads a line, which is of a file or, if that is nil, a mark or a notification.
 func (r *Reader) parse(line []byte) (*File, error) {
 	var l struct {
 		jsonFile
-		Mark *Mark `json:"mark"`
+		Mark   *Mark                `json:"mark"`
+		Notify *notify.Notification `json:"notify"`
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
@@ -136,6 +140,10 @@ func (r *Reader) parse(line []byte) (*File, error) {
 	}
 	if l.Mark != nil {
 		r.marks = append(r.marks, *l.Mark)
+		return nil, nil
+	}
+	if l.Notify != nil {
+		r.notices = append(r.notices, *l.Notify)
 		return nil, nil
 	}
 	f := &l.File

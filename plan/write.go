@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"unicode/utf8"
+
+	"github.com/wellspring-sync/wellspring/notify"
 )
 
 // Writer makes a plan. What it is given goes into temporary files, one for each phase,
@@ -21,6 +23,8 @@ type Writer struct {
 	spools  map[Phase]*spool
 	paths   map[string]bool // what is put or deleted, if there is an earlier plan
 	header  Header
+	notices []notify.Notification
+	gone    map[string]bool // URIs of what is deleted, if there is an earlier plan
 }
 
 // spool holds the lines of one phase.
@@ -62,7 +66,7 @@ func Create(name string, publicationURL string, from *State) (w *Writer, behind 
 		err = ErrOther
 	case from != nil && earlier.To.SHA256 == from.SHA256:
 		if !done {
-			w.earlier, w.paths = earlier, map[string]bool{}
+			w.earlier, w.paths, w.gone = earlier, map[string]bool{}, map[string]bool{}
 		}
 	default:
 		behind = !done && !earlier.IsEmpty()
@@ -110,6 +114,7 @@ func (w *Writer) Add(f File) error {
 	}
 	if w.paths != nil {
 		w.paths[f.key()] = true
+		w.gone[f.URI] = f.Phase == Delete
 	}
 	if f.Phase == Delete {
 		w.header.Deletes++
@@ -214,6 +219,9 @@ func (w *Writer) writeAll(out *bufio.Writer, h Header) error {
 	if err := writeHeader(out, h); err != nil {
 		return err
 	}
+	if err := w.writeNotices(out); err != nil {
+		return err
+	}
 	return w.merge(out)
 }
 
@@ -227,6 +235,9 @@ func writeHeader(out io.Writer, h Header) error {
 
 func (w *Writer) writeNew(out *bufio.Writer, h Header) error {
 	if err := writeHeader(out, h); err != nil {
+		return err
+	}
+	if err := w.writeNotices(out); err != nil {
 		return err
 	}
 	for _, phase := range Phases {

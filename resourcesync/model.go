@@ -17,6 +17,10 @@ const (
 	ChangeDumpManifest   Capability = "changedump-manifest"
 )
 
+// FrameworkNotification is the capability of documents that tell which documents of a
+// Source have changed. See Framework Notification 1.0 §3.
+const FrameworkNotification Capability = "framework-notification"
+
 // Archive returns the capability of the archives of a document: of Resource
 // Lists, Resource Dumps, Change Lists or Change Dumps. See Archives 0.9.1 §3.
 func (c Capability) Archive() Capability { return c + "-archive" }
@@ -40,6 +44,10 @@ const (
 	RelDescribedBy = "describedby"
 	RelArchives    = "archives"
 )
+
+// RelHub links to the hub through which changes of documents are told. See Framework
+// Notification 1.0 §5.
+const RelHub = "hub"
 
 // Document is what stands before the entries: the kind of the root element, and
 // the metadata and links of the document itself.

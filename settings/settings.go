@@ -54,6 +54,7 @@ type File struct {
 // Tables are the parts of the file that have no flags.
 type Tables struct {
 	DescribedBy string     `toml:"described_by" doc:"URI, or path of a file of the source, of what describes the Source and its set of resources"`
+	Hub         string     `toml:"hub" doc:"URL of a hub through which changes of documents are told to subscribers (Framework Notification 1.0); wellspring notify sends them"`
 	Links       []Link     `toml:"link" doc:"A rule for links from resources to others (Z39.99-2017 §14). There can be any number of them."`
 	Sets        []Set      `toml:"set" doc:"A set of resources, with a Capability List, lists and dumps of its own. There can be any number of them, and a file can be in several; a file that is in none is not published. What is said in the settings for all holds for each set that does not say it itself."`
 	Versions    *Versions  `toml:"versions" doc:"With this table, even an empty one, what a resource was stays at a URI of its own when it changes, and lists link to it (Z39.99-2017 §14.6). It needs a Resource Dump, from which the former bytes come."`
@@ -61,6 +62,7 @@ type Tables struct {
 	Resources   []Resource `toml:"resource" doc:"A rule about what is said of resources. There can be any number of them."`
 
 	DescribedByLine int `toml:"-"`
+	HubLine         int `toml:"-"`
 }
 
 // Error is something wrong with a file.

@@ -39,11 +39,11 @@ func TestParse(t *testing.T) {
 
 func TestParseTables(t *testing.T) {
 	t.Parallel()
-	f, err := Parse("x.toml", []byte("described_by = \"about.html\"\n[[resource]]\nmatch = [\"a/\"]\nchangefreq = \"never\"\n\n[[resource]]\nmatch = [\"b\"]\nchangefreq = \"daily\"\n[[link]]\nmatch = [\"*.pdf\"]\nrel = \"via\"\nhref = \"https://x.example/{path}\"\n"), testKeys)
+	f, err := Parse("x.toml", []byte("described_by = \"about.html\"\nhub = \"https://hub.example/\"\n[[resource]]\nmatch = [\"a/\"]\nchangefreq = \"never\"\n[[resource]]\nmatch = [\"b\"]\nchangefreq = \"daily\"\n[[link]]\nmatch = [\"*.pdf\"]\nrel = \"via\"\nhref = \"https://x.example/{path}\"\n"), testKeys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.DescribedBy != "about.html" || len(f.Resources) != 2 || f.Resources[1].ChangeFreq != "daily" || f.Resources[1].Line != 6 || len(f.Links) != 1 || f.Links[0].Line != 9 {
+	if f.DescribedBy != "about.html" || f.Hub != "https://hub.example/" || f.HubLine != 2 || len(f.Resources) != 2 || f.Resources[1].ChangeFreq != "daily" || f.Resources[1].Line != 6 || len(f.Links) != 1 || f.Links[0].Line != 9 {
 		t.Errorf("%+v", f.Tables)
 	}
 }

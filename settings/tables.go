@@ -29,6 +29,7 @@ type Set struct {
 	ModifiedBefore string   `toml:"modified_before" doc:"take only files that were modified before this time, or before so long"`
 	Paths          string   `toml:"paths" doc:"file with a path of a file of the source on each line: take only these"`
 	DescribedBy    string   `toml:"described_by" doc:"URI, or path of a file of the source, of what describes the set"`
+	Hub            string   `toml:"hub" doc:"as for all, or none"`
 	Dumps          string   `toml:"dumps" doc:"as for all: packages of the set"`
 	PackageSize    string   `toml:"package_size" doc:"as for all"`
 	Rotate         string   `toml:"rotate" doc:"as for all"`
@@ -76,7 +77,7 @@ func (f *File) check(lines map[string]int) error {
 			return &Error{f.Name, line, 1, fmt.Sprintf("%s has to be written as [[%s]], as there can be several", name, name)}
 		}
 	}
-	f.DescribedByLine = lines["described_by"]
+	f.DescribedByLine, f.HubLine = lines["described_by"], lines["hub"]
 	for i := range f.Resources {
 		r := &f.Resources[i]
 		r.Line = lines[fmt.Sprintf("resource.%d", i)]

@@ -134,6 +134,9 @@ func (s *Snapshot) headPaths() []string {
 	for _, kind := range archivable {
 		paths = append(paths, l.Archive(string(kind)).Path)
 	}
+	if s.Hub != "" {
+		paths = append(paths, l.FrameworkNotification().Path)
+	}
 	paths = append(paths, l.CapabilityList().Path)
 	if l.IsOfSet() {
 		return paths

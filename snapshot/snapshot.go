@@ -104,6 +104,8 @@ type Snapshot struct {
 	// Archives have the documents that were superseded, by their kind. There
 	// is none for kinds without an archive.
 	Archives map[resourcesync.Capability]*Archive
+	// Hub is the one through which changes of documents are told, or empty.
+	Hub string
 	// Cutter, if it is set before the resources are read, tells in which
 	// package of the Resource Dump each of them is.
 	Cutter *layout.PackageCutter
@@ -167,7 +169,7 @@ func (s *Snapshot) find() error {
 	if err != nil {
 		return err
 	}
-	doc, _, err := s.read(l.CapabilityList(), resourcesync.CapabilityList)
+	doc, entries, err := s.read(l.CapabilityList(), resourcesync.CapabilityList)
 	switch {
 	case isMissing(err):
 		if !found {
@@ -181,7 +183,38 @@ func (s *Snapshot) find() error {
 	if up := doc.Link(resourcesync.RelUp); up != l.SourceDescription().URI {
 		return otherIdentity("has the Source Description %q, not %q", up, l.SourceDescription().URI)
 	}
-	return nil
+	s.Hub = hubOf(entries, l.FrameworkNotification().URI)
+	return s.findNotification()
+}
+
+// hubOf returns the hub that a Capability List names for a topic, or nothing.
+func hubOf(entries []resourcesync.Entry, topic string) string {
+	for i := range entries {
+		e := &entries[i]
+		if e.Loc != topic || e.Metadata.Capability != resourcesync.FrameworkNotification {
+			continue
+		}
+		for _, link := range e.Links {
+			if link.Rel == resourcesync.RelHub {
+				return link.Href
+			}
+		}
+	}
+	return ""
+}
+
+// findNotification notes that the latest notification is lost, if it is.
+func (s *Snapshot) findNotification() error {
+	path := s.layout.FrameworkNotification().Path
+	if s.Hub == "" {
+		return nil
+	}
+	_, err := stat(s.files, path)
+	if isMissing(err) {
+		s.Missing = append(s.Missing, path)
+		return nil
+	}
+	return damaged(path, err)
 }
 
 // isDescribed reports whether the Source Description names the Capability List. That
@@ -323,7 +356,8 @@ func (s *Snapshot) checkHeads() error {
 // otherwise.
 func (s *Snapshot) canBeWrittenAgain(path string) bool {
 	l := s.layout
-	return path == l.SourceDescription().Path || path == l.CapabilityList().Path || path == l.ResourceDump().Path
+	return path == l.SourceDescription().Path || path == l.CapabilityList().Path || path == l.ResourceDump().Path ||
+		path == l.FrameworkNotification().Path
 }
 
 // HeadOf describes a document as the record does.

@@ -116,6 +116,7 @@ func (a *auditor) run(ctx context.Context) error {
 	}
 	for _, s := range a.sets {
 		s.checkDumps()
+		s.checkNotification()
 	}
 	a.checkStrays()
 	if err := a.checkOtherSources(ctx); err != nil {

@@ -138,8 +138,14 @@ func (d *document) checkCapabilityEntry(e *entry) {
 	if c == resourcesync.Description || c == resourcesync.CapabilityList || forms[c].manifest {
 		d.report(capabilityEntry, e.atMetadata(), string(c), "a %s has no place in a Capability List", titleOf(c, false))
 	}
-	if c == notificationCapability && findLink(e.links, "hub") == nil {
+	if c != notificationCapability {
+		return
+	}
+	switch hub := findLink(e.links, resourcesync.RelHub); {
+	case hub == nil:
 		d.report(hubLink, e.atMetadata(), "", "the entry has no link with rel=\"hub\"")
+	case !isHub(hub.Href):
+		d.report(hubLink, hub.spot, hub.Href, "the hub is %q, not a URL with http or https and no more than host, path and query", clip(hub.Href))
 	}
 }
 
@@ -165,9 +171,6 @@ func (d *document) checkNotificationEntry(e *entry) {
 		ok = ok || live != md.Capability && md.Change == resourcesync.Updated
 	default:
 		ok = false
-	}
-	if named := d.a.knownIn(e.loc); named && findLink(e.links, resourcesync.RelIndex) == nil {
-		d.report(notificationEntry, e.atMetadata(), e.loc, "%s stands in an Index, to which the entry has no link", clip(e.loc))
 	}
 	if !ok {
 		d.report(notificationEntry, e.atMetadata(), string(md.Change), "%q of capability %q is not a change that is defined", clip(string(md.Change)), clip(string(md.Capability)))

@@ -6,9 +6,7 @@ import (
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
-// The capability of documents that tell of changes of other documents. See
-// Framework Notification 1.0 §3.
-const notificationCapability resourcesync.Capability = "framework-notification"
+const notificationCapability = resourcesync.FrameworkNotification
 
 // span is what the times of a document are about.
 type span int

@@ -200,6 +200,18 @@ var edits = []edit{
 	{"notification-entry", framework, `change="updated" `, ""},
 	{"notification-entry", framework, `change="updated"`, `change="deleted"`},
 	{"notification-entry", framework, ` capability="changelist"`, ``},
+	{"notification-entry", framework, ` capability="changelist"`, ` capability="changedump"`},
+	{"notification-entry", framework, "    <rs:ln rel=\"index\" href=\"http://lake.example/fish/changelist.xml\"/>\n", ""},
+	{"notification-entry", framework, `fish/changes-3.xml</loc>
+    <rs:md change="updated" capability="changelist"`, `fish/capabilitylist.xml</loc>
+    <rs:md change="deleted" capability="capabilitylist"`},
+	{"notification-index", framework, "fish/changes-3.xml</loc>", "fish/changelist.xml</loc>"},
+	{"link-index-target", framework, `rel="index" href="http://lake.example/fish/changelist.xml"`, `rel="index" href="http://lake.example/fish/resourcelist.xml"`},
+	{"link-up-target", framework, `rel="up" href="http://lake.example/fish/capabilitylist.xml"`, `rel="up" href="http://lake.example/fish/resourcelist.xml"`},
+	{"link-up-target", framework, `rel="up" href="http://lake.example/fish/capabilitylist.xml"`, `rel="up" href="http://other.example/"`},
+	{"", framework, `rel="up" href="http://lake.example/fish/capabilitylist.xml"`, `rel="up" href="http://lake.example/.well-known/resourcesync"`},
+	{"hub-link", capList, `href="http://hub.example/"`, `href="mailto:hub@example"`},
+	{"hub-link", capList, `href="http://hub.example/"`, `href="http://u:p@hub.example/"`},
 
 	// Documents and digests
 	{"authority document-elsewhere", cdArchive, "http://lake.example/fish/days-1-2.xml", "http://cdn.example/fish/days-1-2.xml"},

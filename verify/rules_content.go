@@ -130,9 +130,14 @@ var (
 // Framework Notification.
 var (
 	hubLink = rule("hub-link", Error, notification+"5", "a notification channel names its hub",
-		`The entry of a Capability List with capability="framework-notification" must have a link with rel="hub".`)
+		`The entry of a Capability List with capability="framework-notification" must have a link with rel="hub" to the
+		http or https URL of the hub, at which Destinations subscribe.`)
+	notificationIndex = rule("notification-index", Error, notification+"3", "notifications tell of no Index",
+		`A notification never tells of an Index, but of a document that stands in it, with a link to the Index.`)
 	notificationEntry = rule("notification-entry", Error, notification+"3", "notifications say which document changed, and how",
 		`Each entry of a notification must have an rs:md element with change and with the capability of the changed
 		document, in one of the combinations that are defined: a Resource Dump can only be created; a Resource List, Change
-		List or Change Dump created or updated; a Capability List or the Source Description also deleted.`)
+		List or Change Dump created or updated; a Capability List or the Source Description also deleted. It must agree with
+		what is there, be about documents of the same set of resources or the Source Description, and have a link to the
+		Index in which the document stands.`)
 )

@@ -172,14 +172,6 @@ func (a *auditor) walkSet(ctx context.Context, list *document) error {
 	return nil
 }
 
-// knownIn reports whether a document was met in an Index.
-func (a *auditor) knownIn(uri string) bool {
-	a.meeting.Lock()
-	defer a.meeting.Unlock()
-	d := a.known(uri)
-	return d != nil && d.found.index != nil
-}
-
 // isList reports whether a URI is that of a Capability List that was met: documents
 // may belong to several.
 func (a *auditor) isList(uri string) bool {

@@ -13,16 +13,17 @@ const module = "github.com/wellspring-sync/wellspring/"
 // allowed says which packages of ours each package may import: those to the
 // right of it in the picture of ARCHITECTURE.md.
 var allowed = map[string][]string{
-	"cmd/wellspring": {"generator", "hashing", "history", "layout", "plan", "prepare", "publish", "relation", "remote", "resourcesync", "scanner", "serve", "settings", "snapshot", "templates", "verify", "watch"},
-	"generator":      {"commits", "hashing", "layout", "memento", "original", "patch", "plan", "publish", "relation", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
+	"cmd/wellspring": {"generator", "hashing", "history", "layout", "notify", "plan", "prepare", "publish", "relation", "remote", "resourcesync", "scanner", "serve", "settings", "snapshot", "templates", "verify", "watch"},
+	"generator":      {"commits", "hashing", "layout", "memento", "notify", "original", "patch", "plan", "publish", "relation", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
 	"hashing":        {"resourcesync"},
 	"history":        {"resourcesync", "snapshot"},
 	"layout":         {},
 	"original":       {"remote", "resourcesync"},
 	"commits":        {},
 	"memento":        {},
+	"notify":         {"resourcesync"},
 	"patch":          {},
-	"plan":           {},
+	"plan":           {"notify"},
 	"prepare":        {"layout", "scanner", "templates"},
 	"publish":        {},
 	"relation":       {"resourcesync"},
@@ -37,6 +38,8 @@ var allowed = map[string][]string{
 	"verify":         {"resourcesync"},
 	"watch":          {},
 	"zipdump":        {},
+
+	"internal/testhub": {}, // for tests
 }
 
 // shared says which packages may import a module that more than one of them needs: they

@@ -62,14 +62,19 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup:               setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"asked":     asked,
 			"entries":   entries,
 			"exits":     exits,
 			"hold-lock": holdLock,
+			"hub":       startHub,
 			"interrupt": interrupt,
 			"json":      jsonHas,
+			"live":      serveLive,
+			"received":  received,
 			"remember":  remember,
 			"replace":   replace,
 			"set-mtime": setMtime,
+			"subscribe": subscribe,
 			"unchanged": unchanged,
 			"untouched": untouched,
 			"write":     write,
@@ -109,6 +114,7 @@ var extracted = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 // setup keeps scripts away from the user's files, zone and clock.
 func setup(env *testscript.Env) error {
 	env.Values[treeKey("")] = map[string]string{}
+	env.Values[hubKey{}] = &hubs{}
 	env.Values[lockKey("")] = map[string]*publish.Tx{}
 	env.Setenv("URL", "https://example.org/")
 	env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))

@@ -290,6 +290,22 @@ func (p *preparation) robots(*cobra.Command) error {
 	return nil
 }
 
+// hubs returns the topics of sets that have a hub.
+func (p *preparation) hubs() (hubs []prepare.Hub) {
+	add := func(l layout.Layout, hub string) {
+		if hub != "" {
+			hubs = append(hubs, prepare.Hub{Topic: l.FrameworkNotification().URI, Hub: hub})
+		}
+	}
+	if len(p.sets) == 0 {
+		add(p.own, p.o.Hub)
+	}
+	for i, s := range p.sets {
+		add(s.layout, p.o.Sets[i].Hub)
+	}
+	return hubs
+}
+
 // hosts writes what hosts need.
 func (p *preparation) hosts(cmd *cobra.Command) error {
 	if len(p.f.source.hosts) == 0 {
@@ -307,6 +323,9 @@ func (p *preparation) hosts(cmd *cobra.Command) error {
 	}
 	if err != nil {
 		return fmt.Errorf("--host: %w", err)
+	}
+	if err := site.SetHubs(p.hubs()); err != nil {
+		p.warn("no links to a hub are written for hosts: %s", err)
 	}
 	if p.o.Out != "" && !isWithin(outDir(p.o), p.o.Source) {
 		p.warn("the publication is in %s, and not in %s: what hosts read belongs to the top of what is uploaded", outDir(p.o), filepath.Clean(p.o.Source))

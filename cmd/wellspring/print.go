@@ -66,7 +66,11 @@ func summary(o generator.Options, r *generator.Report) string {
 	default:
 		line("Published at %s in %s: %s (%s)", resourcesync.FormatDateTime(r.At), folderOf(o),
 			written(r), r.Took.Round(10*time.Millisecond))
-		line("Next: %s; Destinations begin at %s", nextStep(o), r.SourceDescription)
+		next := nextStep(o)
+		if o.Plan != "" && len(r.Notifications) > 0 {
+			next += "; then wellspring notify " + o.Plan
+		}
+		line("Next: %s; Destinations begin at %s", next, r.SourceDescription)
 	}
 	return b.String()
 }

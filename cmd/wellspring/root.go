@@ -102,7 +102,7 @@ status and verify append a summary to the file that GITHUB_STEP_SUMMARY names.
 	flags.BoolVarP(&c.quiet, "quiet", "q", false, "say nothing but warnings and errors")
 	flags.VarPF((*counter)(&c.verbose), "verbose", "v", "say more: each change; twice, each file that is left out or written").NoOptDefVal = "true"
 	flags.StringVar(&c.config, "config", "", "`file` of settings (default: wellspring.toml in the working directory, if it is there)")
-	root.AddCommand(c.buildCommand(), c.statusCommand(), c.configCommand(), c.initCommand(), c.logCommand(), c.planCommand(), c.prepareCommand(), c.pruneCommand(), c.serveCommand(), c.verifyCommand(), c.watchCommand(), c.completionCommand(), c.manCommand(), c.versionCommand())
+	root.AddCommand(c.buildCommand(), c.statusCommand(), c.configCommand(), c.initCommand(), c.logCommand(), c.notifyCommand(), c.planCommand(), c.prepareCommand(), c.pruneCommand(), c.serveCommand(), c.verifyCommand(), c.watchCommand(), c.completionCommand(), c.manCommand(), c.versionCommand())
 	return root
 }
 
@@ -229,10 +229,11 @@ func (c *cli) finish(err error) int {
 	c.annotate("error", "wellspring", c.spotOf(err.Error()), strings.TrimSuffix(err.Error()+"\n"+hint, "\n"))
 	if c.json {
 		failure := struct {
-			Error    string `json:"error"`
-			Hint     string `json:"hint,omitempty"`
-			ExitCode int    `json:"exit_code"`
-		}{err.Error(), hint, code}
+			Error    string      `json:"error"`
+			Hint     string      `json:"hint,omitempty"`
+			ExitCode int         `json:"exit_code"`
+			Topics   []topicJSON `json:"topics,omitempty"` // of notify
+		}{err.Error(), hint, code, topicsOf(err)}
 		if err := c.writeJSON(failure); err != nil {
 			c.tell("wellspring: %v\n", err)
 		}
@@ -256,6 +257,7 @@ func explain(err error) (code int, hint string) {
 		audit      *auditError
 		retained   *generator.RetainedError
 		apart      *apartError
+		untold     *notifyError
 	)
 	switch {
 	case errors.As(err, &incomplete):
@@ -264,6 +266,8 @@ func explain(err error) (code int, hint string) {
 		return 128 + signalNumber(signal), ""
 	case errors.As(err, &signal):
 		return 128 + signalNumber(signal), "Nothing was published."
+	case errors.As(err, &untold):
+		return exitFailed, untold.hint
 	case errors.As(err, &apart):
 		return exitFailed, ""
 	case errors.As(err, &retained):

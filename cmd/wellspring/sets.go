@@ -80,6 +80,12 @@ func (l *loaded) set(o generator.Options, all *sourceFlags, s *settings.Set) (se
 	if set.DescribedBy, err = aboutURI(&o, s.DescribedBy, ""); err != nil {
 		return set, err
 	}
+	if set.Hub = cmp.Or(s.Hub, o.Hub); set.Hub == "none" {
+		set.Hub = ""
+	}
+	if err := checkHub(set.Hub); err != nil {
+		return set, err
+	}
 	set.Resources, err = l.selection(&o, s)
 	return set, err
 }

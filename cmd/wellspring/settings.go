@@ -117,7 +117,7 @@ func (l *loaded) withOrigin(err error) error {
 
 // warnOfVariables names variables that were probably meant to be settings.
 func (c *cli) warnOfVariables() {
-	known := map[string]bool{variable("config"): true, variable("described_by"): true, headerVariable: true}
+	known := map[string]bool{variable("config"): true, variable("described_by"): true, variable("hub"): true, headerVariable: true}
 	var names []string
 	for _, key := range settingKeys() {
 		known[variable(key.Name)] = true
@@ -331,6 +331,8 @@ func (c *cli) printSettings(cmd *cobra.Command, l *loaded) error {
 	})
 	text, origin := l.describedBy()
 	all = append(all, settingJSON{"described_by", text, origin})
+	text, origin = l.hubSetting()
+	all = append(all, settingJSON{"hub", text, origin})
 	var file *string
 	if l.file != nil {
 		file = &l.file.Name

@@ -9,16 +9,21 @@ import (
 
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/notify"
 	"github.com/wellspring-sync/wellspring/relation"
 	"github.com/wellspring-sync/wellspring/remote"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
+	"github.com/wellspring-sync/wellspring/settings"
 )
 
 // setTables takes what the file of settings says that no flag does.
 func (l *loaded) setTables(o *generator.Options, f *sourceFlags) (err error) {
 	text, origin := l.describedBy()
 	if o.DescribedBy, err = aboutURI(o, text, origin); err != nil {
+		return err
+	}
+	if o.Hub, err = l.hub(); err != nil {
 		return err
 	}
 	if l.file == nil {
@@ -73,14 +78,46 @@ func aboutURI(o *generator.Options, text, origin string) (string, error) {
 
 // describedBy returns what describes the Source, and where that is said.
 func (l *loaded) describedBy() (text, origin string) {
-	name := variable("described_by")
-	if text := os.Getenv(name); text != "" {
-		return text, name
+	return l.withoutFlag("described_by", func(f *settings.File) (string, int) { return f.DescribedBy, f.DescribedByLine })
+}
+
+// hubSetting returns the hub that the settings name, and where.
+func (l *loaded) hubSetting() (text, origin string) {
+	return l.withoutFlag("hub", func(f *settings.File) (string, int) { return f.Hub, f.HubLine })
+}
+
+// withoutFlag returns a setting at the top of the file that has no flag, and where it is
+// said.
+func (l *loaded) withoutFlag(key string, inFile func(*settings.File) (text string, line int)) (text, origin string) {
+	if text := os.Getenv(variable(key)); text != "" {
+		return text, variable(key)
 	}
-	if l.file == nil || l.file.DescribedBy == "" {
-		return "", fromDefault
+	if l.file != nil {
+		if text, line := inFile(l.file); text != "" {
+			return text, l.at(line)
+		}
 	}
-	return l.file.DescribedBy, l.at(l.file.DescribedByLine)
+	return "", fromDefault
+}
+
+// hub returns the hub through which changes of documents are told, or nothing.
+func (l *loaded) hub() (string, error) {
+	text, origin := l.hubSetting()
+	if err := checkHub(text); err != nil {
+		return "", fmt.Errorf("%s: %w", origin, err)
+	}
+	return text, nil
+}
+
+// checkHub returns an error for a setting that cannot be the URL of a hub.
+func checkHub(text string) error {
+	if text == "" {
+		return nil
+	}
+	if err := notify.CheckHub(text); err != nil {
+		return fmt.Errorf("hub: %w", err)
+	}
+	return nil
 }
 
 // relativeTo makes the name of a file relative to the file of settings.
