@@ -108,19 +108,13 @@ func TestGoOn(t *testing.T) {
 	}
 }
 
-// TestDone has a plan that was carried out, and one in the way that leads elsewhere.
-func TestDone(t *testing.T) {
+// TestInTheWay has a plan in the way that leads elsewhere.
+func TestInTheWay(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "plan")
 	a, b := state("a"), state("b")
 	write(t, name, nil, a, put(Resources, "1"))
-	if err := errors.Join(AddMark(name, Mark{Notified: "topic"}), AddMark(name, Mark{Done: true})); err != nil {
-		t.Fatal(err)
-	}
 	write(t, name, &a, b, put(Resources, "2"))
-	if _, files := read(t, name); len(files) != 1 {
-		t.Errorf("what was done is planned again: %v", files)
-	}
 	_, behind, err := Create(name, site, &a)
 	if err != nil || !behind {
 		t.Errorf("behind is %v, %v", behind, err)
@@ -153,7 +147,7 @@ func TestMarks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !r.IsNotified("topic") || r.IsNotified("other") || r.IsDone() {
+	if !r.IsNotified("topic") || r.IsNotified("other") {
 		t.Error("the marks are not those that were written")
 	}
 }
@@ -220,7 +214,7 @@ func (r *Reader) readFiles() error {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(goodHeader + `{"phase":"delete","path":"x","uri":"x"}` + "\n" + `{"mark":{"done":true}}` + "\n"))
+	f.Add([]byte(goodHeader + `{"phase":"delete","path":"x","uri":"x"}` + "\n" + `{"mark":{"notified":"x"}}` + "\n"))
 	f.Add([]byte(goodHeader + `{"phase":"delete","path_bytes":"/w==","uri":"x"}` + "\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		r, err := newReader("plan", bytes.NewReader(content))

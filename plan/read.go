@@ -30,8 +30,6 @@ type Mark struct {
 	// Notified is the topic whose subscribers were notified of what the plan
 	// changed.
 	Notified string `json:"notified,omitempty"`
-	// Done says that there is nothing left to do.
-	Done bool `json:"done,omitempty"`
 }
 
 // errNoPlan says that a file is none.
@@ -152,16 +150,6 @@ func (r *Reader) parse(line []byte) (*File, error) {
 		f.Path = string(l.Raw)
 	}
 	return f, f.check()
-}
-
-// IsDone reports whether a mark says that there is nothing left to do.
-func (r *Reader) IsDone() bool {
-	for _, m := range r.marks {
-		if m.Done {
-			return true
-		}
-	}
-	return false
 }
 
 // IsNotified reports whether a mark says that the subscribers of a topic were notified.

@@ -48,16 +48,16 @@ const tempSuffix = ".tmp"
 
 // Create begins a plan for a publication in the state from, or without any state if
 // nothing is published. If the last run was stopped between its commit and its plan,
-// that is put in place first. A plan that is there, leads to that state and was not
-// carried out, as far as it says, is gone on from. One of another publication is an
-// error that is [ErrOther]. Behind says that the plan that was there leads elsewhere,
-// and will be replaced.
+// that is put in place first. A plan that is there and leads to that state is gone on
+// from, as nobody has removed it. One of another publication is an error that is
+// [ErrOther]. Behind says that the plan that was there leads elsewhere, and will be
+// replaced.
 func Create(name string, publicationURL string, from *State) (w *Writer, behind bool, err error) {
 	w = &Writer{name: name, spools: map[Phase]*spool{}, header: Header{Format: Format, PublicationURL: publicationURL, From: from}}
 	if err := w.settle(from); err != nil {
 		return nil, false, err
 	}
-	earlier, done, err := last(name)
+	earlier, err := last(name)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		err = nil
@@ -65,11 +65,9 @@ func Create(name string, publicationURL string, from *State) (w *Writer, behind 
 	case earlier.PublicationURL != publicationURL:
 		err = ErrOther
 	case from != nil && earlier.To.SHA256 == from.SHA256:
-		if !done {
-			w.earlier, w.paths, w.gone = earlier, map[string]bool{}, map[string]bool{}
-		}
+		w.earlier, w.paths, w.gone = earlier, map[string]bool{}, map[string]bool{}
 	default:
-		behind = !done && !earlier.IsEmpty()
+		behind = !earlier.IsEmpty()
 	}
 	if err != nil {
 		return nil, false, err
@@ -81,29 +79,31 @@ func Create(name string, publicationURL string, from *State) (w *Writer, behind 
 // settle puts the plan of a run in place that was stopped behind its commit, and
 // removes that of one which came to none.
 func (w *Writer) settle(from *State) error {
-	h, _, err := last(w.name + nextSuffix)
+	h, err := last(w.name + nextSuffix)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
-	case err == nil && from != nil && h.To.SHA256 == from.SHA256 && h.PublicationURL == w.header.PublicationURL:
+	case err != nil:
+		return err
+	case from != nil && h.To.SHA256 == from.SHA256 && h.PublicationURL == w.header.PublicationURL:
 		return os.Rename(w.name+nextSuffix, w.name)
 	}
 	return os.Remove(w.name + nextSuffix)
 }
 
-// last returns the header of a plan, and whether it says that it was carried out.
-func last(name string) (h *Header, done bool, err error) {
+// last returns the header of a plan, all of which can be read.
+func last(name string) (*Header, error) {
 	r, err := Open(name)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	defer r.Close()
 	for _, err := range r.Files() {
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 	}
-	return &r.Header, r.IsDone(), nil
+	return &r.Header, nil
 }
 
 // Add adds a file. Of files with the same path, the last one counts only if it is in
