@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -130,9 +131,10 @@ func TestUploads(t *testing.T) {
 			t.Parallel()
 			p := &pipeline{t: t, remote: site(t), work: t.TempDir(), files: map[string]string{}}
 			for i := range 40 {
-				p.files[fmt.Sprintf("d%d/page %d [x]*?.html", i%3, i)] = "first"
+				p.files[fmt.Sprintf("d%d/page %d [x]*?.txt", i%3, i)] = "first"
 			}
 			p.files[`-n "q" \ ü.txt`] = "odd"
+			p.files["start.html"] = "<!DOCTYPE html>\n<head><title>Start</title></head>\n"
 			p.deploy()
 			if p.remote.inPlace {
 				p.edit(0)
@@ -175,7 +177,7 @@ type pipeline struct {
 
 func (p *pipeline) edit(round int) {
 	for i := range 40 {
-		name := fmt.Sprintf("d%d/page %d [x]*?.html", i%3, i)
+		name := fmt.Sprintf("d%d/page %d [x]*?.txt", i%3, i)
 		switch (i + round) % 5 {
 		case 0:
 			p.files[name] = fmt.Sprintf("round %d of %d", round, i)
@@ -186,7 +188,7 @@ func (p *pipeline) edit(round int) {
 	p.files[fmt.Sprintf("new/%d.txt", round)] = "new"
 }
 
-// build publishes on an empty disk, and plans the upload.
+// build prepares a site and publishes it on an empty disk, and plans the upload.
 func (p *pipeline) build() (site, upload string) {
 	p.t.Helper()
 	p.runs++
@@ -201,6 +203,7 @@ func (p *pipeline) build() (site, upload string) {
 			p.t.Fatal(err)
 		}
 	}
+	p.wellspring("prepare", site, "--base-url", p.remote.url, "--html-links", "-q")
 	args := []string{"build", site, "--base-url", p.remote.url, "--previous", p.remote.url, "--cache", "none", "--plan", filepath.Join(dir, "plan"), "-q", "--rotate", "10"}
 	if p.runs == 1 {
 		args = append(args, "--first-run")
@@ -250,11 +253,14 @@ func (p *pipeline) check() {
 	p.wellspring("verify", p.remote.url, "--all", "--quiet")
 	for name, want := range p.files {
 		code, got := get(p.t, p.t.Context(), p.remote.url+escaped(name))
+		if name == "start.html" {
+			want = strings.Replace(want, "</head>", `<link rel="resourcesync" href="`+p.remote.url+`resourcesync/capabilitylist.xml" data-wellspring="" />`+"</head>", 1)
+		}
 		if code != http.StatusOK || got != want {
-			p.t.Errorf("%s: %d, %q", name, code, got)
+			p.t.Errorf("%s: %d, %q, not %q", name, code, got, want)
 		}
 	}
-	if code, _ := get(p.t, p.t.Context(), p.remote.url+escaped("d1/page 1 [x]*?.html")); !p.remote.inPlace && code != http.StatusNotFound {
+	if code, _ := get(p.t, p.t.Context(), p.remote.url+escaped("d1/page 1 [x]*?.txt")); !p.remote.inPlace && code != http.StatusNotFound {
 		p.t.Errorf("a deleted resource is there: %d", code)
 	}
 }
