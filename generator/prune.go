@@ -40,6 +40,10 @@ func Prune(ctx context.Context, o Options) (*Pruned, error) {
 	o.FixedClock, o.Archive = true, nil
 	r := &run{o: o, began: time.Now()}
 	r.versions = versions{run: r}
+	var err error
+	if r.layout, err = layout.OfFolder(o.Identity.Folder); err != nil {
+		return nil, err
+	}
 	closeOut, err := r.openOut(ctx)
 	if err != nil {
 		return nil, err
