@@ -57,10 +57,12 @@ func newEvents(st *stage, standard Standard, l layout.Layout, lim limits, packag
 // until is not zero.
 func changeListHead(l layout.Layout, indexed bool, from, until time.Time) resourcesync.Document {
 	d := resourcesync.Document{
+		Style:    l.StyleFor(l.ChangeList()),
 		Metadata: resourcesync.Metadata{Capability: resourcesync.ChangeList, From: from, Until: until},
 		Links:    []resourcesync.Link{{Rel: resourcesync.RelUp, Href: l.CapabilityList().URI}},
 	}
 	if indexed {
+		d.Style = l.StyleFor(l.ChangeListFrom(from))
 		d.Links = append(d.Links, resourcesync.Link{Rel: resourcesync.RelIndex, Href: l.ChangeList().URI})
 	}
 	return d
@@ -247,7 +249,7 @@ type changeLists struct {
 	events   *events
 	last     *snapshot.Snapshot
 	links    []resourcesync.Link // of the live document
-	linked   bool                // the live document has other links than before
+	linked   bool                // the live document has other links than before, or another style
 	rotate   Rotation
 	keep     Keep
 	standard Standard
@@ -275,21 +277,25 @@ func (c *changeLists) liveHead(from time.Time) resourcesync.Document {
 	return head
 }
 
-// relink stages the live document again, with other links and nothing else.
+// relink stages the live documents again, with other links or another style, and
+// nothing else.
 func (c *changeLists) relink() error {
-	if c.indexed() {
-		return c.index(c.last.Changes)
-	}
 	open, err := c.last.OpenList()
 	if err != nil {
 		return err
 	}
 	head := c.liveHead(open.From)
+	if c.indexed() {
+		head = changeListHead(c.layout, true, open.From, time.Time{})
+	}
 	doc, err := c.list(&head, open, nil, time.Time{})
 	if err != nil {
 		return err
 	}
-	return c.stage.put(doc, open.Ref, false)
+	if err := c.stage.put(doc, open.Ref, false); err != nil || !c.indexed() {
+		return err
+	}
+	return c.index(c.last.Changes)
 }
 
 // write stages what the events change. The last chunk is published at the time

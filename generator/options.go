@@ -81,6 +81,8 @@ type Options struct {
 	// DescribedBy is the URI of what describes the Source and its set of resources,
 	// or empty.
 	DescribedBy string
+	// Page says how people see the publication.
+	Page Page
 	// Sets are the sets of resources with a name, each with documents of its own. If
 	// there are none, all resources are in one set.
 	Sets []Set

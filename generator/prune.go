@@ -84,6 +84,11 @@ func (r *run) openPublication() error {
 	if err := r.readPublished(); err != nil {
 		return err
 	}
+	// Nothing on the page is of what is pruned, so that it stays as it is.
+	r.o.Page.None = !r.hadPage() || !r.isThere(r.layout.Page().Path)
+	if err := r.checkForPeople(); err != nil {
+		return err
+	}
 	r.now = r.o.Now().UTC().Truncate(time.Second)
 	r.staging = &staging{tx: r.tx}
 	for _, set := range r.sets {
@@ -128,6 +133,9 @@ func (r *resourceSet) continueAsIs() {
 // prune prunes all sets, in one commit.
 func (r *run) prune(ctx context.Context, result *Pruned) error {
 	if err := r.versions.prune(ctx, result); err != nil {
+		return err
+	}
+	if err := r.putStyle(r.stage); err != nil {
 		return err
 	}
 	for _, set := range r.sets {

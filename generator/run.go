@@ -110,6 +110,9 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.readPublished(); err != nil {
 		return err
 	}
+	if err := r.checkForPeople(); err != nil {
+		return err
+	}
 	if err := r.checkClock(); err != nil {
 		return err
 	}
@@ -469,11 +472,12 @@ func (r *run) documents(folder string) []string {
 		return names
 	}
 	needs := map[string]bool{
-		"versions": r.o.Versions != nil, "patches": r.o.Patches != nil, "description": len(r.sets) > r.o.limits.entries,
+		path.Base(r.layout.Page().Path): !r.o.Page.None || r.hadPage(),
+		"versions":                      r.o.Versions != nil, "patches": r.o.Patches != nil, "description": len(r.sets) > r.o.limits.entries,
 	}
 	return slices.DeleteFunc(names, func(name string) bool {
 		needed, optional := needs[name]
-		return optional && !needed && !r.hasOwned(name)
+		return optional && !needed && (layout.IsOwned(name) || !r.hasOwned(name))
 	})
 }
 

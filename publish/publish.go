@@ -64,7 +64,7 @@ type Tx struct {
 	committed bool
 	journal   journal
 	owns      func(path string, named func(path string) bool) bool // may be nil
-	staging   volume                 // where the staging folder is
+	staging   volume                                               // where the staging folder is
 	log       *slog.Logger
 	// Recovered is true if the transaction before was completed first.
 	Recovered bool
