@@ -2,13 +2,14 @@ package generator
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/templates"
 )
 
-// commands returns what somebody can copy and paste into a terminal. What depends on
-// the set is there if there is just one, without a name.
+// commands returns what somebody can copy and paste into a terminal. Where there are
+// several sets, what is about resources is about the first one that is shown.
 func (r *run) commands() []templates.Command {
 	l := r.layout
 	all := []templates.Command{{
@@ -16,9 +17,8 @@ func (r *run) commands() []templates.Command {
 		Text:  "The Source Description leads to all other documents.",
 		Lines: "curl -fsS " + templates.ShellQuote(l.SourceDescription().URI),
 	}}
-	if !r.hasNames() {
-		all = append(all, r.sets[0].commands()...)
-	}
+	first := slices.MinFunc(r.sets, compareNames)
+	all = append(all, first.commands()...)
 	return append(all, templates.Command{
 		Title: "Check that all is well",
 		Text:  "Wellspring audits the documents, whoever made them, and says what a harvester would stumble over.",
@@ -28,8 +28,11 @@ func (r *run) commands() []templates.Command {
 
 // commands are those about the resources of a set.
 func (r *resourceSet) commands() (all []templates.Command) {
-	l := r.layout
-	if l.BaseURL == l.PublicationURL { // where that client looks for the Source Description
+	l, folder, about := r.layout, "", ""
+	if r.hasNames() {
+		folder, about = " --folder "+templates.ShellQuote(l.Folder), " This is for the set "+r.name+"; the others go alike."
+	}
+	if !r.hasNames() && l.BaseURL == l.PublicationURL { // where that client looks for the Source Description
 		all = append(all, templates.Command{
 			Title: "Make a copy, and bring it up to date",
 			Text:  "The client of the Python package resync copies everything into a folder. Run again, it fetches what has changed and removes what is gone.",
@@ -39,14 +42,14 @@ func (r *resourceSet) commands() (all []templates.Command) {
 	if uri := l.ResourceDump().URI; r.o.Dumps.Resource && !r.dumpIsIndexed() && !strings.ContainsAny(uri, "&'") {
 		all = append(all, templates.Command{
 			Title: "Fetch everything in ZIP packages",
-			Text:  "The Resource Dump names them. In each, manifest.xml says which file is which resource.",
+			Text:  "The Resource Dump names them. In each, manifest.xml says which file is which resource." + about,
 			Lines: "curl -fsS " + templates.ShellQuote(uri) + ` | grep -o '<loc>[^<]*\.zip' | cut -c 6- | xargs -n 1 curl -fsSO`,
 		})
 	}
 	return append(all, templates.Command{
 		Title: "See what has changed",
-		Text:  "Wellspring reads that out of the Change Lists.",
-		Lines: "wellspring log " + templates.ShellQuote(l.PublicationURL) + " --since 30d",
+		Text:  "Wellspring reads that out of the Change Lists." + about,
+		Lines: "wellspring log " + templates.ShellQuote(l.PublicationURL) + folder + " --since 30d",
 	})
 }
 
@@ -65,7 +68,8 @@ func titleOf(baseURL string) string {
 	return strings.TrimSuffix(rest, "/")
 }
 
-// compareNames compares names as people would sort them, at least those in ASCII.
-func compareNames(x, y string) int {
-	return cmp.Or(strings.Compare(strings.ToLower(x), strings.ToLower(y)), strings.Compare(x, y))
+// compareNames compares sets by their names as people would sort them, at least those
+// in ASCII.
+func compareNames(x, y *resourceSet) int {
+	return cmp.Or(strings.Compare(strings.ToLower(x.name), strings.ToLower(y.name)), strings.Compare(x.name, y.name))
 }

@@ -21,8 +21,10 @@ type Page struct {
 	None bool
 	// Title is what people call the Source; by default where it is served.
 	Title string
-	// Template makes the page.
+	// Template makes the page. File is where it is from, or empty; it is never
+	// published.
 	Template templates.PageTemplate
+	File     string
 }
 
 // lastRecord returns the record of the whole publication that is there, or nil.
@@ -147,7 +149,7 @@ const mostOnPage = 100
 // setsOnPage returns the sets to show, by name, and how many more there are.
 func (r *run) setsOnPage(at time.Time) (shown []templates.Set, more int) {
 	sets := slices.Clone(r.sets)
-	slices.SortFunc(sets, func(x, y *resourceSet) int { return compareNames(x.name, y.name) })
+	slices.SortFunc(sets, compareNames)
 	n := min(len(sets), mostOnPage)
 	for _, set := range sets[:n] {
 		s := templates.Set{

@@ -445,9 +445,12 @@ func (r *run) own() []scanner.Own {
 	}
 	description := r.layout.SourceDescription().Path
 	add(path.Dir(description), false, path.Base(description))
-	if r.o.SettingsFile != "" {
-		if info, err := os.Stat(filepath.Dir(r.o.SettingsFile)); err == nil {
-			own = append(own, scanner.Own{Dir: info, Names: []string{filepath.Base(r.o.SettingsFile)}})
+	for _, file := range [...]string{r.o.SettingsFile, r.o.Page.File} {
+		if file == "" {
+			continue
+		}
+		if info, err := os.Stat(filepath.Dir(file)); err == nil {
+			own = append(own, scanner.Own{Dir: info, Names: []string{filepath.Base(file)}})
 		}
 	}
 	return append(own, r.ownCache()...)

@@ -63,6 +63,9 @@ type Folder struct {
 	// Kept are the folders in it whose files are written once, and Checked those with
 	// others.
 	Kept, Checked []string
+	// Page and Style are the names of what is for people, in the folder of the
+	// publication alone.
+	Page, Style string
 }
 
 // Site is what hosts have to know of a publication.
@@ -101,6 +104,11 @@ func NewSite(own layout.Layout, sets []layout.Layout, link string) (*Site, error
 		s.Folders = append(s.Folders, s.folder(u.Path, own.Folder, []string{"description"}, nil))
 	} else {
 		s.Folders = append(s.Folders, s.folder(u.Path, own.Folder, append([]string{"description"}, kept...), checked))
+	}
+	top := &s.Folders[0]
+	top.Page, top.Style = path.Base(own.Page().Path), path.Base(own.Style().Path)
+	if own.Folder == "." {
+		top.Heads = append(top.Heads, top.Path+top.Page, top.Path+top.Style)
 	}
 	for _, l := range sets {
 		s.Folders = append(s.Folders, s.folder(u.Path, l.Folder, kept, checked))
@@ -156,8 +164,8 @@ func (s *Site) Pattern() string {
 // change in place.
 func (s *Site) HeadPattern() string {
 	names := []string{`(?:(?:capability|resource|change)list|(?:resource|change)dump|(?:resource|change)(?:list|dump)-archive|framework)\.xml`, `publication\.json`}
-	if !slices.ContainsFunc(s.Folders, func(f Folder) bool { return len(f.Heads) > 1 }) {
-		names = append(names, `index\.html`)
+	for _, name := range [...]string{s.Folders[0].Page, s.Folders[0].Style} {
+		names = append(names, regexp.QuoteMeta(name))
 	}
 	return strings.Join(names, "|")
 }

@@ -96,15 +96,21 @@ func ParsePage(name, text string) (PageTemplate, error) {
 	}
 	t, err := parsePage(name, text)
 	if err != nil {
-		return PageTemplate{}, err
+		return PageTemplate{}, plain(err)
 	}
 	p := PageTemplate{t}
 	for _, sample := range samples() {
 		if _, err := p.Render(sample); err != nil {
-			return PageTemplate{}, err
+			return PageTemplate{}, plain(err)
 		}
 	}
 	return p, nil
+}
+
+// plain takes off an error which package it is from.
+func plain(err error) error {
+	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "html/template:"), "template: ")
+	return errors.New(strings.TrimSpace(text))
 }
 
 func parsePage(name, text string) (*template.Template, error) {
@@ -190,6 +196,6 @@ func byteCount(n int64) string {
 	return ""
 }
 
-func date(t time.Time) string  { return t.UTC().Format("2 January 2006") }
-func clock(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+func date(t time.Time) string  { return t.UTC().Format("2 Jan 2006") }
+func clock(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") }
 func iso(t time.Time) string   { return t.UTC().Format(time.RFC3339) }
