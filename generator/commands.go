@@ -30,7 +30,7 @@ func (r *run) commands() []templates.Command {
 func (r *resourceSet) commands() (all []templates.Command) {
 	l, folder, about := r.layout, "", ""
 	if r.hasNames() {
-		folder, about = " --folder "+templates.ShellQuote(l.Folder), " This is for the set "+r.name+"; the others go alike."
+		folder, about = " --folder "+templates.ShellQuote(l.Folder), " This is for the set "+isolated(r.name)+"; the others go alike."
 	}
 	if !r.hasNames() && l.BaseURL == l.PublicationURL { // where that client looks for the Source Description
 		all = append(all, templates.Command{
@@ -52,6 +52,10 @@ func (r *resourceSet) commands() (all []templates.Command) {
 		Lines: "wellspring log " + templates.ShellQuote(l.PublicationURL) + folder + " --since 30d",
 	})
 }
+
+// isolated keeps a name that is written from right to left, or says so, from turning what
+// stands around it.
+func isolated(name string) string { return "\u2068" + name + "\u2069" }
 
 // dumpIsIndexed reports whether the Resource Dump leads to packages only by way of other
 // documents.

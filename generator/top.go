@@ -362,6 +362,7 @@ func (r *run) retireTop(st *stage, at time.Time) (kept []snapshot.Retired, err e
 		named[path] = true
 	}
 	for _, set := range r.sets {
+		named[set.layout.CapabilityList().Path] = true // which may be just as it was
 		for path := range set.stage.all {
 			named[path] = true
 		}
