@@ -68,6 +68,7 @@ func (r *resourceSet) newArchives() *archives {
 		switch {
 		case was != nil:
 			a.entries[kind] = slices.Clone(was.Entries)
+			a.changed[kind] = r.restyles()
 		case k.wanted:
 			a.changed[kind] = true
 		default:
@@ -88,10 +89,17 @@ func (a *archives) links(kind resourcesync.Capability) []resourcesync.Link {
 }
 
 // linksChange reports whether live documents of a kind lead to an archive and
-// did not, or the reverse.
+// did not, or the reverse, or have another style sheet.
 func (r *resourceSet) linksChange(kind resourcesync.Capability) bool {
 	s := r.prev.snapshot
-	return s != nil && (s.Archives[kind] != nil) != (r.archives.links(kind) != nil)
+	return s != nil && (s.Archives[kind] != nil) != (r.archives.links(kind) != nil) || r.restyles()
+}
+
+// restyles reports whether the documents that are published have another style sheet,
+// or none. Those that change in place are then written again; bodies stay as they are.
+func (r *resourceSet) restyles() bool {
+	s := r.prev.snapshot
+	return s != nil && s.Style != r.layout.StyleFor(r.layout.ResourceList())
 }
 
 // add archives a document that is superseded.
@@ -130,7 +138,7 @@ func (a *archives) addResourceList(ctx context.Context) error {
 		return err
 	}
 	head := resourceListHead(a.layout, false, e.At, e.Completed)
-	head.Index = true
+	head.Index, head.Style = true, a.styleAt(e.Kind, e.At)
 	b, err := resourcesync.Marshal(&head, index)
 	if err != nil {
 		return err
@@ -143,13 +151,19 @@ func (a *archives) addResourceList(ctx context.Context) error {
 	return a.addDocument(e, e.At, b, parts)
 }
 
-// addHead archives the live document of a kind as it is.
+// addHead archives the live document of a kind as it is, but for where its style sheet
+// is.
 func (a *archives) addHead(e snapshot.Archived, at time.Time, reached []string) error {
 	b, err := a.last.ReadHead(e.Kind)
 	if err != nil {
 		return err
 	}
-	return a.addDocument(e, at, b, reached)
+	return a.addDocument(e, at, resourcesync.SetStyle(b, a.styleAt(e.Kind, at)), reached)
+}
+
+// styleAt returns the reference to the style sheet in an archived document.
+func (a *archives) styleAt(kind resourcesync.Capability, at time.Time) string {
+	return a.layout.StyleFor(a.layout.Archived(string(kind), at, [32]byte{}))
 }
 
 // addResourceDump archives the last Resource Dump, unless some of it is lost.
@@ -179,6 +193,7 @@ func (a *archives) addPackages(packages []*snapshot.Package) error {
 	}
 	from, until := packages[0].From, packages[len(packages)-1].Until
 	head := dumpHead(a.layout, resourcesync.Metadata{Capability: resourcesync.ChangeDump, From: from, Until: until})
+	head.Style = a.styleAt(resourcesync.ChangeDump, until)
 	entries, paths := make([]resourcesync.Entry, len(packages)), []string(nil)
 	for i, p := range packages {
 		entries[i] = packageEntry(p)

@@ -57,10 +57,12 @@ func newEvents(st *stage, standard Standard, l layout.Layout, lim limits, packag
 // until is not zero.
 func changeListHead(l layout.Layout, indexed bool, from, until time.Time) resourcesync.Document {
 	d := resourcesync.Document{
+		Style:    l.StyleFor(l.ChangeList()),
 		Metadata: resourcesync.Metadata{Capability: resourcesync.ChangeList, From: from, Until: until},
 		Links:    []resourcesync.Link{{Rel: resourcesync.RelUp, Href: l.CapabilityList().URI}},
 	}
 	if indexed {
+		d.Style = l.StyleFor(l.ChangeListFrom(from))
 		d.Links = append(d.Links, resourcesync.Link{Rel: resourcesync.RelIndex, Href: l.ChangeList().URI})
 	}
 	return d
@@ -247,7 +249,8 @@ type changeLists struct {
 	events   *events
 	last     *snapshot.Snapshot
 	links    []resourcesync.Link // of the live document
-	linked   bool                // the live document has other links than before
+	linked   bool                // the live document has other links than before, or another style
+	restyled bool                // all of them have another style
 	rotate   Rotation
 	keep     Keep
 	standard Standard
@@ -258,7 +261,7 @@ type changeLists struct {
 func (r *resourceSet) changeLists() *changeLists {
 	return &changeLists{
 		stage: r.stage, layout: r.layout, events: r.events, last: r.prev.snapshot, rotate: r.o.Rotate, keep: r.o.KeepChanges, standard: r.o.Standard,
-		links: r.archives.links(resourcesync.ChangeList), linked: r.linksChange(resourcesync.ChangeList),
+		links: r.archives.links(resourcesync.ChangeList), linked: r.linksChange(resourcesync.ChangeList), restyled: r.restyles(),
 	}
 }
 
@@ -276,22 +279,29 @@ func (c *changeLists) liveHead(from time.Time) resourcesync.Document {
 	return head
 }
 
-// relink stages the live document again, with other links and nothing else.
+// relink stages the live documents again, with other links or another style, and
+// nothing else.
 func (c *changeLists) relink() error {
-	if c.indexed() {
+	if c.indexed() && !c.restyled { // the Index alone has links
 		return c.index(c.last.Changes)
 	}
 	open, err := c.last.OpenList()
 	if err != nil {
 		return err
 	}
-	head := c.liveHead(open.From)
+	head, index := c.liveHead(open.From), ""
+	if c.indexed() {
+		head, index = changeListHead(c.layout, true, open.From, time.Time{}), c.layout.ChangeList().URI
+	}
 	doc, err := c.list(&head, open, nil, time.Time{})
 	if err != nil {
 		return err
 	}
-	c.stage.tell(resourcesync.ChangeList, open.Ref, "")
-	return c.stage.put(doc, open.Ref, false)
+	c.stage.tell(resourcesync.ChangeList, open.Ref, index)
+	if err := c.stage.put(doc, open.Ref, false); err != nil || !c.indexed() {
+		return err
+	}
+	return c.index(c.last.Changes)
 }
 
 // write stages what the events change. The last chunk is published at the time

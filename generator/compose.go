@@ -91,23 +91,13 @@ type description struct {
 func (r *resourceSet) capabilityList() description {
 	l := r.layout
 	list := &resourcesync.Document{
+		Style:    l.StyleFor(l.CapabilityList()),
 		Metadata: resourcesync.Metadata{Capability: resourcesync.CapabilityList},
 		Links:    append([]resourcesync.Link{{Rel: resourcesync.RelUp, Href: l.SourceDescription().URI}}, aboutLinks(r.o.DescribedBy)...),
 	}
-	capabilities := []resourcesync.Entry{
-		capability(l.ResourceList(), resourcesync.ResourceList),
-		capability(l.ChangeList(), resourcesync.ChangeList),
-	}
-	if r.o.Dumps.Resource {
-		capabilities = append(capabilities, capability(l.ResourceDump(), resourcesync.ResourceDump))
-	}
-	if r.o.Dumps.Change {
-		capabilities = append(capabilities, capability(l.ChangeDump(), resourcesync.ChangeDump))
-	}
-	if r.archives != nil {
-		for _, kind := range r.archives.kinds {
-			capabilities = append(capabilities, capability(l.Archive(string(kind)), kind.Archive()))
-		}
+	var capabilities []resourcesync.Entry
+	for _, d := range r.documents()[1:] {
+		capabilities = append(capabilities, capability(d.ref, d.capability))
 	}
 	if r.o.Hub != "" {
 		channel := capability(l.FrameworkNotification(), resourcesync.FrameworkNotification)
@@ -115,6 +105,32 @@ func (r *resourceSet) capabilityList() description {
 		capabilities = append(capabilities, channel)
 	}
 	return description{l.CapabilityList(), mustMarshal(list, capabilities...)}
+}
+
+// capable is a document that is a capability of a set.
+type capable struct {
+	ref        layout.Ref
+	capability resourcesync.Capability
+}
+
+// documents returns the Capability List, and what it names.
+func (r *resourceSet) documents() []capable {
+	l := r.layout
+	all := []capable{
+		{l.CapabilityList(), resourcesync.CapabilityList}, {l.ResourceList(), resourcesync.ResourceList}, {l.ChangeList(), resourcesync.ChangeList},
+	}
+	if r.o.Dumps.Resource {
+		all = append(all, capable{l.ResourceDump(), resourcesync.ResourceDump})
+	}
+	if r.o.Dumps.Change {
+		all = append(all, capable{l.ChangeDump(), resourcesync.ChangeDump})
+	}
+	if r.archives != nil {
+		for _, kind := range r.archives.kinds {
+			all = append(all, capable{l.Archive(string(kind)), kind.Archive()})
+		}
+	}
+	return all
 }
 
 func capability(ref layout.Ref, c resourcesync.Capability) resourcesync.Entry {

@@ -21,6 +21,7 @@ type dumpDocument struct {
 // an Index and the dumps under it.
 func (s *stage) putDump(d *dumpDocument) error {
 	head := dumpHead(d.Layout, d.metadata)
+	head.Style = d.StyleFor(d.ref)
 	head.Links = append(head.Links, d.links...)
 	cuts := d.cuts()
 	if len(cuts) == 1 {
@@ -62,6 +63,7 @@ func (s *stage) putDumpPart(d *dumpDocument, packages []resourcesync.Entry) (e r
 		md.From, md.Until = first.From, last.Until
 	}
 	head := dumpHead(d.Layout, md)
+	head.Style = d.StyleFor(d.partRef(&last, &document{}))
 	head.Links = append(head.Links, resourcesync.Link{Rel: resourcesync.RelIndex, Href: d.ref.URI})
 	b, err := resourcesync.Marshal(&head, packages)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/snapshot"
+	"github.com/wellspring-sync/wellspring/templates"
 )
 
 // foresee says what a dry run would write.
@@ -15,6 +16,11 @@ func (r *run) foresee() error {
 			*heads = append(*heads, ref.Path)
 		}
 	}
+	style, err := r.isPublished(description{r.layout.Style(), templates.Style})
+	if err != nil {
+		return err
+	}
+	add(r.layout.Style(), !style)
 	for _, set := range r.sets {
 		n := len(*heads)
 		if err := set.foresee(add); err != nil {
@@ -24,6 +30,11 @@ func (r *run) foresee() error {
 		add(set.layout.Record(), set.found.Wrote && r.hasNames())
 		r.report.Wrote = r.report.Wrote || set.found.Wrote
 	}
+	page, err := r.foreseePage()
+	if err != nil {
+		return err
+	}
+	add(r.layout.Page(), page)
 	d, _, err := r.sourceDescription()
 	if err != nil {
 		return err
@@ -33,13 +44,26 @@ func (r *run) foresee() error {
 		return err
 	}
 	add(d.ref, !same)
-	r.report.Wrote = r.report.Wrote || !same || len(r.top.remove) > 0 || r.topIsMissing()
+	r.report.Wrote = r.report.Wrote || !style || page || r.endsPage() || !same || len(r.top.remove) > 0 || r.topIsMissing()
 	add(r.layout.Record(), r.report.Wrote)
 	r.report.At = r.last()
 	if r.report.Wrote {
 		r.report.At = r.at(1)
 	}
 	return nil
+}
+
+// foreseePage reports whether the page would be written.
+func (r *run) foreseePage() (bool, error) {
+	if r.o.Page.None {
+		return false, nil
+	}
+	d, err := r.page(r.at(1))
+	if err != nil {
+		return false, err
+	}
+	same, err := r.isPublished(d)
+	return !same, err
 }
 
 // topIsMissing reports whether there is no record above the sets, but should be.
@@ -52,14 +76,14 @@ func (r *resourceSet) recordIsMissing() bool { return !r.isFirst() && r.prev.sna
 
 // foresee says which documents of the set would be written.
 func (r *resourceSet) foresee(add func(ref layout.Ref, changes bool)) error {
-	l, first, events := r.layout, r.isFirst(), r.found.Events() > 0
+	l, first, events, restyled := r.layout, r.isFirst(), r.found.Events() > 0, r.restyles()
 	changes, err := r.foreseeChanges()
 	if err != nil {
 		return err
 	}
-	lists := first || events || r.found.Refreshed > 0
-	add(l.ChangeDump(), r.o.Dumps.Change && (first || events || r.prev.snapshot.ChangeDump == nil))
-	add(changes, first || events)
+	lists := first || events || restyled || r.found.Refreshed > 0
+	add(l.ChangeDump(), r.o.Dumps.Change && (first || events || restyled || r.prev.snapshot.ChangeDump == nil))
+	add(changes, first || events || restyled)
 	add(l.ResourceDump(), r.o.Dumps.Resource && (lists || r.dumpIsStale()))
 	add(l.ResourceList(), lists)
 	r.foreseeArchives(add, lists)

@@ -53,8 +53,8 @@ func TestNotification(t *testing.T) {
 	w.wantTold("first", r.Notifications, "created changelist changelist.xml", "created resourcelist resourcelist.xml",
 		"created capabilitylist capabilitylist.xml", "created description resourcesync")
 	heads := []string{
-		"resourcesync/changelist.xml", "resourcesync/resourcelist.xml", "resourcesync/framework.xml",
-		"resourcesync/capabilitylist.xml", ".well-known/resourcesync", "resourcesync/publication.json",
+		"resourcesync/style.css", "resourcesync/changelist.xml", "resourcesync/resourcelist.xml", "resourcesync/framework.xml",
+		"resourcesync/capabilitylist.xml", "resourcesync/index.html", ".well-known/resourcesync", "resourcesync/publication.json",
 	}
 	if diff := cmp.Diff(heads, r.Heads); diff != "" {
 		t.Errorf("the order of the commit (-want +got):\n%s", diff)

@@ -64,7 +64,12 @@ func (r *run) openOut(ctx context.Context) (closeOut func(), err error) {
 }
 
 func (r *run) publishOptions() publish.Options {
-	return publish.Options{LockTimeout: r.o.LockTimeout, Owns: layout.IsOwned, Log: r.o.Log}
+	return publish.Options{LockTimeout: r.o.LockTimeout, Owns: r.owns, Log: r.o.Log}
+}
+
+// owns reports whether a journal that names other files as well may name a file.
+func (r *run) owns(name string, named func(path string) bool) bool {
+	return layout.IsOwnedBeside(name, named) || r.layout.IsForPeople(name)
 }
 
 // openSource opens the source, to be listed and to be read.

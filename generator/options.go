@@ -83,6 +83,8 @@ type Options struct {
 	DescribedBy string
 	// Hub is the URL of the hub through which changes of documents are told, or empty.
 	Hub string
+	// Page says how people see the publication.
+	Page Page
 	// Sets are the sets of resources with a name, each with documents of its own. If
 	// there are none, all resources are in one set.
 	Sets []Set

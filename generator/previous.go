@@ -52,9 +52,7 @@ func (r *resourceSet) readPrevious() error {
 		return r.refuseFirst()
 	}
 	r.prev = previous{snapshot: s, last: s.Last}
-	for _, path := range s.Missing {
-		r.warn("%s was missing", path)
-	}
+	r.warnOfPublished(s.Missing, s.Altered)
 	if s.Record == nil {
 		r.warn("%s was missing: the documents alone had to say what was published", r.layout.Record().Path)
 	} else {
@@ -114,7 +112,7 @@ func (r *resourceSet) readReplaced() {
 	bodies = slices.Compact(bodies) // as snapshots share them
 	if folder == r.layout.Folder {
 		r.prev.retired, r.prev.obsolete = record.Retired, bodies
-		r.prev.remove = []string{old.ResourceDump().Path, old.ChangeDump().Path} // unless they are written
+		r.prev.remove = []string{old.ResourceDump().Path, old.ChangeDump().Path, old.Page().Path} // unless they are written
 		for _, kind := range layout.Kinds {
 			r.prev.remove = append(r.prev.remove, old.Archive(kind).Path)
 		}

@@ -43,6 +43,10 @@ func Prune(ctx context.Context, o Options) (*Pruned, error) {
 	o.FixedClock, o.Archive = true, nil
 	r := &run{o: o, began: time.Now()}
 	r.versions = versions{run: r}
+	var err error
+	if r.layout, err = layout.OfFolder(o.Identity.Folder); err != nil {
+		return nil, err
+	}
 	closeOut, err := r.openOut(ctx)
 	if err != nil {
 		return nil, err
@@ -82,6 +86,11 @@ func (r *run) openPublication() error {
 		return err
 	}
 	if err := r.readPublished(); err != nil {
+		return err
+	}
+	// Nothing on the page is of what is pruned, so that it stays as it is.
+	r.o.Page.None = !r.hadPage() || !r.isThere(r.layout.Page().Path)
+	if err := r.checkForPeople(); err != nil {
 		return err
 	}
 	r.now = r.o.Now().UTC().Truncate(time.Second)
@@ -132,6 +141,9 @@ func (r *resourceSet) continueAsIs() {
 // prune prunes all sets, in one commit.
 func (r *run) prune(ctx context.Context, result *Pruned) error {
 	if err := r.versions.prune(ctx, result); err != nil {
+		return err
+	}
+	if err := r.putStyle(r.stage); err != nil {
 		return err
 	}
 	for _, set := range r.sets {

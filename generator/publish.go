@@ -63,6 +63,9 @@ func (r *run) compose(ctx context.Context) (time.Time, error) {
 	if err := r.versions.finish(); err != nil {
 		return at, err
 	}
+	if err := r.putStyle(r.stage); err != nil {
+		return at, err
+	}
 	for _, set := range r.sets {
 		if err := set.compose(ctx, at, completed); err != nil {
 			return at, set.failed(err)
@@ -72,7 +75,7 @@ func (r *run) compose(ctx context.Context) (time.Time, error) {
 		return at, r.composeTop(at)
 	}
 	set := r.sets[0]
-	if err := r.describeSource(set.stage); err != nil {
+	if err := r.describeSource(set.stage, at); err != nil {
 		return at, err
 	}
 	err := set.writeRecord(at)

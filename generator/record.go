@@ -10,7 +10,7 @@ import (
 
 // writeRecord stages the record of the set, if anything of the set is written.
 func (r *resourceSet) writeRecord(at time.Time) error {
-	if len(r.stage.heads) == 0 && !r.isFirst() && r.prev.snapshot.Record != nil {
+	if len(r.stage.heads) == 0 && !r.isFirst() && r.prev.snapshot.Record != nil && (r.hasNames() || !r.endsPage()) {
 		return nil
 	}
 	r.found.Wrote = true
@@ -26,6 +26,7 @@ func (r *run) newRecord(l layout.Layout, at time.Time) *snapshot.Record {
 // is swept by now.
 func (r *resourceSet) composeRecord(at, now time.Time) error {
 	record := r.newRecord(r.layout, at)
+	record.Past = r.past(at)
 	if r.dump != nil && !r.dump.written {
 		record.Packages = packagesOf(r.prev.snapshot)
 	} else if r.dump != nil {
@@ -63,7 +64,7 @@ func (r *resourceSet) heads() ([]snapshot.Head, error) {
 	l := r.layout
 	paths := []string{l.ChangeList().Path, l.ResourceList().Path, l.CapabilityList().Path}
 	if !r.hasNames() {
-		paths = append(paths, l.SourceDescription().Path)
+		paths = append(append(paths, r.forPeople()...), l.SourceDescription().Path)
 	}
 	if r.o.Dumps.Resource {
 		paths = append(paths, l.ResourceDump().Path)

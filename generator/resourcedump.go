@@ -38,6 +38,7 @@ type resourceDump struct {
 	buf        []byte
 	entries    []resourcesync.Entry // of the dump, once its packages are ready
 	written    bool
+	indexed    bool            // it is, under an Index, more than one document
 	reused     map[string]bool // paths of packages and manifests that were there before
 }
 
@@ -343,8 +344,10 @@ func (s *stage) putPackage(zip, manifest *document, p *snapshot.Package) error {
 // writeHead stages the Resource Dump or, if it has very many packages, its
 // Index.
 func (d *resourceDump) writeHead(at, completed time.Time) error {
-	return d.stage.putDump(&dumpDocument{
+	doc := &dumpDocument{
 		Layout: d.layout, limits: d.limits, ref: d.layout.ResourceDump(), packages: d.entries, links: d.links,
 		metadata: resourcesync.Metadata{Capability: resourcesync.ResourceDump, At: at, Completed: completed},
-	})
+	}
+	d.indexed = len(doc.cuts()) > 1
+	return d.stage.putDump(doc)
 }

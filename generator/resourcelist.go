@@ -74,10 +74,12 @@ func newResourceList(st *stage, l layout.Layout, last *snapshot.Snapshot, lim li
 // set, of a part. The Index itself is a list with Index set to true.
 func resourceListHead(l layout.Layout, part bool, at, completed time.Time) resourcesync.Document {
 	d := resourcesync.Document{
+		Style:    l.StyleFor(l.ResourceList()),
 		Metadata: resourcesync.Metadata{Capability: resourcesync.ResourceList, At: at, Completed: completed},
 		Links:    []resourcesync.Link{{Rel: resourcesync.RelUp, Href: l.CapabilityList().URI}},
 	}
 	if part {
+		d.Style = l.StyleFor(l.ResourceListPart([32]byte{}))
 		d.Links = append(d.Links, resourcesync.Link{Rel: resourcesync.RelIndex, Href: l.ResourceList().URI})
 	}
 	return d

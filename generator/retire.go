@@ -36,7 +36,7 @@ func (r *resourceSet) retire(at time.Time) (kept []snapshot.Retired, err error) 
 	stays := func(path string) bool { return written[path] || named[path] }
 	kept = append(kept, r.sweep(r.prev.retired, at, stays)...)
 	for _, path := range append(r.prev.remove, r.endedHeads()...) {
-		if !stays(path) && path != r.layout.Record().Path {
+		if !stays(path) && path != r.layout.Record().Path && !r.isTopHead(path) {
 			r.remove(path)
 		}
 	}
@@ -231,7 +231,7 @@ func (r *resourceSet) obsoleteDumps(s *snapshot.Snapshot) (paths []string) {
 	return paths
 }
 
-func (r *resourceSet) isThere(path string) bool {
+func (r *run) isThere(path string) bool {
 	_, err := fs.Stat(r.out, path)
 	return err == nil
 }
@@ -240,6 +240,9 @@ func (r *resourceSet) isThere(path string) bool {
 func (r *resourceSet) endedHeads() (paths []string) {
 	for _, kind := range r.endedArchives() {
 		paths = append(paths, r.layout.Archive(string(kind)).Path)
+	}
+	if !r.hasNames() && r.endsPage() {
+		paths = append(paths, r.layout.Page().Path)
 	}
 	s := r.prev.snapshot
 	if s != nil && r.o.Hub == "" && r.hadNotification() {

@@ -111,6 +111,9 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.readPublished(); err != nil {
 		return err
 	}
+	if err := r.checkForPeople(); err != nil {
+		return err
+	}
 	if err := r.checkClock(); err != nil {
 		return err
 	}
@@ -472,7 +475,8 @@ func (r *run) documents(folder string) []string {
 		return names
 	}
 	needs := map[string]bool{
-		"versions": r.o.Versions != nil, "patches": r.o.Patches != nil, "description": len(r.sets) > r.o.limits.entries,
+		path.Base(r.layout.Page().Path): !r.o.Page.None || r.hadPage(),
+		"versions":                      r.o.Versions != nil, "patches": r.o.Patches != nil, "description": len(r.sets) > r.o.limits.entries,
 	}
 	if !slices.ContainsFunc(r.sets, func(set *resourceSet) bool { return set.o.Hub != "" || set.hadNotification() }) {
 		name := path.Base(r.layout.FrameworkNotification().Path)
@@ -480,7 +484,7 @@ func (r *run) documents(folder string) []string {
 	}
 	return slices.DeleteFunc(names, func(name string) bool {
 		needed, optional := needs[name]
-		return optional && !needed && !r.hasOwned(name)
+		return optional && !needed && (layout.IsOwned(name) || !r.hasOwned(name))
 	})
 }
 
@@ -514,8 +518,10 @@ func (r *run) folders() []string {
 // ownFiles leaves settings, cache and plan out, should they lie in the source.
 func (r *run) ownFiles() (own []scanner.Own) {
 	names := r.ownPlan()
-	if r.o.SettingsFile != "" {
-		names = append(names, r.o.SettingsFile)
+	for _, name := range [...]string{r.o.SettingsFile, r.o.Page.File} {
+		if name != "" {
+			names = append(names, name)
+		}
 	}
 	if r.o.Cache != "" {
 		names = append(names, r.o.Cache, r.o.Cache+".tmp")

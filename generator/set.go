@@ -15,7 +15,8 @@ import (
 
 // Set is a set of resources with a Capability List of its own. See Z39.99-2017 §9.
 type Set struct {
-	// Name is what people call it. It is in messages, and not in documents.
+	// Name is what people call it. It is in messages and on the page, and not in
+	// documents.
 	Name string
 	// Folder holds its documents: a slash path relative to the publication. By
 	// default it is the name, in the folder of the publication.

@@ -59,9 +59,7 @@ func (r *run) readPublished() error {
 		return r.refuseFirst()
 	}
 	r.top.published, r.top.last = s, s.Last
-	for _, path := range s.Missing {
-		r.warn("%s was missing", path)
-	}
+	r.warnOfPublished(s.Missing, s.Altered)
 	return r.readSets(s)
 }
 
@@ -233,14 +231,18 @@ func (r *run) sourceDescription() (head description, parts []description, err er
 		e.Links = aboutLinks(set.o.DescribedBy)
 		entries = append(entries, e)
 	}
-	doc := &resourcesync.Document{
-		Metadata: resourcesync.Metadata{Capability: resourcesync.Description}, Links: aboutLinks(r.o.DescribedBy),
+	ref, about := r.layout.SourceDescription(), r.o.DescribedBy
+	if about == "" && !r.o.Page.None {
+		about = r.layout.Page().URI
 	}
-	ref := r.layout.SourceDescription()
+	doc := &resourcesync.Document{
+		Style: r.layout.StyleFor(ref), Metadata: resourcesync.Metadata{Capability: resourcesync.Description}, Links: aboutLinks(about),
+	}
 	if len(entries) <= r.o.limits.entries {
 		return description{ref, mustMarshal(doc, entries...)}, nil, nil
 	}
 	part := *doc
+	part.Style = r.layout.StyleFor(r.layout.DescriptionPart([32]byte{}))
 	part.Links = append(part.Links[:len(part.Links):len(part.Links)], resourcesync.Link{Rel: resourcesync.RelIndex, Href: ref.URI})
 	var index []resourcesync.Entry
 	for some := range slices.Chunk(entries, r.o.limits.entries) {
@@ -256,8 +258,12 @@ func (r *run) sourceDescription() (head description, parts []description, err er
 	return description{ref, mustMarshal(doc, index...)}, parts, nil
 }
 
-// describeSource stages the Source Description, unless it is as it was.
-func (r *run) describeSource(st *stage) error {
+// describeSource stages the page for people and the Source Description, which leads to
+// it, unless they are as they were.
+func (r *run) describeSource(st *stage, at time.Time) error {
+	if err := r.putPage(st, at); err != nil {
+		return err
+	}
 	head, parts, err := r.sourceDescription()
 	if err != nil {
 		return err
@@ -288,10 +294,10 @@ func (r *run) composeTop(at time.Time) error {
 	if err := r.tellEnds(at); err != nil {
 		return err
 	}
-	if err := r.describeSource(st); err != nil {
+	if err := r.describeSource(st, at); err != nil {
 		return err
 	}
-	r.report.Wrote = len(st.heads) > 0 || len(r.top.remove) > 0 || r.topIsMissing() ||
+	r.report.Wrote = len(st.heads) > 0 || len(r.top.remove) > 0 || r.topIsMissing() || r.endsPage() ||
 		slices.ContainsFunc(r.sets, func(set *resourceSet) bool { return set.found.Wrote })
 	if !r.report.Wrote {
 		return nil
@@ -303,6 +309,7 @@ func (r *run) composeTop(at time.Time) error {
 // by now.
 func (r *run) writeTop(st *stage, at, now time.Time) error {
 	record := r.newRecord(r.layout, at)
+	record.Past = r.past(at)
 	for _, set := range r.sets {
 		record.Sets = append(record.Sets, set.layout.Folder)
 	}
@@ -325,8 +332,8 @@ func (r *run) writeTop(st *stage, at, now time.Time) error {
 	return st.putBytes(r.layout.Record(), b)
 }
 
-// topHeads returns the heads above the sets as they will be: the Source Description,
-// and the records of the sets.
+// topHeads returns the heads above the sets as they will be: the records of the sets,
+// what is for people, and the Source Description.
 func (r *run) topHeads(st *stage) ([]snapshot.Head, error) {
 	staged := map[string]snapshot.Head{}
 	for _, h := range st.heads {
@@ -341,7 +348,7 @@ func (r *run) topHeads(st *stage) ([]snapshot.Head, error) {
 		}
 	}
 	var heads []snapshot.Head
-	for _, path := range append(paths, r.layout.SourceDescription().Path) {
+	for _, path := range append(append(paths, r.forPeople()...), r.layout.SourceDescription().Path) {
 		h, ok := staged[path]
 		if !ok {
 			var err error
@@ -362,6 +369,7 @@ func (r *run) retireTop(st *stage, at time.Time) (kept []snapshot.Retired, err e
 		named[path] = true
 	}
 	for _, set := range r.sets {
+		named[set.layout.CapabilityList().Path] = true // which may be just as it was
 		for path := range set.stage.all {
 			named[path] = true
 		}
@@ -394,8 +402,11 @@ func (r *run) retireTop(st *stage, at time.Time) (kept []snapshot.Retired, err e
 			kept = append(kept, r.sweep(s.Record.Retired, at, stays)...)
 		}
 	}
+	if r.endsPage() {
+		r.remove(r.layout.Page().Path)
+	}
 	for _, path := range r.top.remove {
-		if !stays(path) && path != r.layout.Record().Path && path != r.layout.SourceDescription().Path {
+		if !stays(path) && !r.isTopHead(path) {
 			r.remove(path)
 		}
 	}

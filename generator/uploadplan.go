@@ -185,6 +185,8 @@ func (r *run) phaseOf(name string) plan.Phase {
 		return plan.Bodies
 	case path.Ext(name) == ".link":
 		return plan.TimeMaps
+	case name == r.layout.Style().Path:
+		return plan.Styles
 	}
 	if phase, ok := phases[path.Base(name)]; ok {
 		return phase

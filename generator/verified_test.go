@@ -32,6 +32,7 @@ func verified(t tester, dir string, depth verify.Depth) {
 	if b.Len() > 0 {
 		t.Fatalf("the audit finds\n%s", b.String())
 	}
+	checkForPeople(t, dir)
 }
 
 func isDir(name string) bool {

@@ -225,6 +225,7 @@ func (r *reader) checkRecord() {
 		r.t.Fatal(err)
 	}
 	r.named[r.layout.Record().Path] = true
+	r.named[r.layout.Page().Path], r.named[r.layout.Style().Path] = true, true
 	for _, h := range record.Heads {
 		b, err := os.ReadFile(filepath.Join(r.dir, h.Path))
 		sum := sha256.Sum256(b)

@@ -52,6 +52,7 @@ type Ref struct {
 type Layout struct {
 	Identity
 	ofSet bool
+	top   string // the folder of the publication, in the layout of a set
 }
 
 // New checks the parts of an identity and completes them: URLs get a slash at
@@ -88,8 +89,10 @@ func OfFolder(folder string) (Layout, error) {
 // publication with several sets. The Source Description is that of all of them.
 func (l Layout) OfSet(folder string) (Layout, error) {
 	var err error
+	if !l.ofSet {
+		l.ofSet, l.top = true, l.Folder
+	}
 	l.Folder, err = checkFolder(folder)
-	l.ofSet = true
 	return l, err
 }
 
@@ -344,19 +347,24 @@ func (l Layout) Documents() []string {
 		"capabilitylist.xml", "resourcelist.xml", "resourcelist", "changelist.xml", "changelist",
 		"resourcedump.xml", "resourcedump", "changedump.xml", "changedump",
 		"resourcelist-archive.xml", "changelist-archive.xml", "resourcedump-archive.xml", "changedump-archive.xml",
-		"framework.xml", "description", "versions", "patches", "publication.json",
+		"framework.xml", "description", "versions", "patches", "publication.json", path.Base(l.Page().Path), path.Base(l.Style().Path),
 	}
 }
 
 // IsTopName reports whether a publication with several sets may use a name in its
 // folder, so that no set can have it.
 func IsTopName(name string) bool {
-	return slices.Contains(Layout{}.Documents(), name) || name == "index.html"
+	at := Layout{Identity: Identity{Folder: "."}}
+	return slices.Contains(Layout{}.Documents(), name) || slices.Contains(at.Documents(), name)
 }
 
 // IsHead reports whether a document with this path changes in place: those with
-// fixed names, and the open Change List under an Index.
+// fixed names, and the open Change List under an Index. The page and the style sheet
+// are heads of the publication, and not of a set.
 func (l Layout) IsHead(path string) bool {
+	if !l.ofSet && l.IsForPeople(path) {
+		return true
+	}
 	for _, ref := range [...]Ref{
 		l.SourceDescription(), l.CapabilityList(), l.ResourceList(), l.ChangeList(), l.ResourceDump(), l.ChangeDump(),
 		l.FrameworkNotification(),
@@ -430,9 +438,10 @@ func (l Layout) Owns(path string) bool {
 }
 
 // IsOwned reports whether a file with this path may be one of a publication,
-// whatever its folder is.
+// whatever its folder is. Of a page or a style sheet in a folder, the name does not
+// tell.
 func IsOwned(name string) bool {
-	return inAnyFolder(name, func(l Layout) bool { return l.Owns(name) })
+	return inAnyFolder(name, func(l Layout) bool { return l.Owns(name) && (l.Folder == "." || !l.IsForPeople(name)) })
 }
 
 // IsWrittenOnce reports whether a file with this path may be one of a publication

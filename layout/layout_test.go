@@ -323,7 +323,7 @@ func TestDocumentNames(t *testing.T) {
 	}
 	for _, ref := range []Ref{
 		l.CapabilityList(), l.ResourceList(), l.ResourceListPart([32]byte{}), l.ChangeList(),
-		l.ChangeListFrom(time.Now()), l.Record(),
+		l.ChangeListFrom(time.Now()), l.Record(), l.Page(), l.Style(),
 	} {
 		if top, _, _ := strings.Cut(ref.Path, "/"); !names[top] {
 			t.Errorf("%s is not among %q", top, l.Documents())
@@ -360,7 +360,6 @@ func TestOwns(t *testing.T) {
 		{"changedump/20260102T030405Z-01234567.xml", bodies},
 		{"changedump/20260102T030405Z-01234567.zip", bodies},
 		{"publication.json", "record"},
-		{path: "index.html"},
 		{path: ""},
 		{path: "."},
 		{path: "resourcelist"},

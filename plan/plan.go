@@ -23,6 +23,7 @@ type Phase string
 // expected reads of the change next.
 const (
 	Resources      Phase = "resources"      // files of the source that are new or changed
+	Styles         Phase = "style"          // how browsers show documents, which all name it
 	Bodies         Phase = "bodies"         // written once, such as parts of lists and packages
 	TimeMaps       Phase = "timemaps"       // lists of versions
 	ChangeDumps    Phase = "changedump"     // each the head of a set
@@ -41,7 +42,7 @@ const (
 
 // Phases has all of them in their order.
 var Phases = []Phase{
-	Resources, Bodies, TimeMaps, ChangeDumps, OpenChanges, ChangeLists, ResourceDumps, ResourceLists, Archives, Pages,
+	Resources, Styles, Bodies, TimeMaps, ChangeDumps, OpenChanges, ChangeLists, ResourceDumps, ResourceLists, Archives, Pages,
 	CapabilityList, Description, Records, Record, Delete,
 }
 

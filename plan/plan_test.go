@@ -293,11 +293,11 @@ func TestLists(t *testing.T) {
 		}
 		want := []List{
 			{Name: "01-resources.txt", Source: true},
-			{Name: "02-bodies.txt", CacheControl: Revalidate},
-			{Name: "02-bodies.xml.txt", Type: "application/xml", CacheControl: Revalidate},
-			{Name: "06-changelist.xml.txt", Type: "application/xml", CacheControl: Revalidate},
-			{Name: "15-delete-resources.txt", Source: true, Delete: true},
-			{Name: "15-delete.txt", Delete: true},
+			{Name: "03-bodies.txt", CacheControl: Revalidate},
+			{Name: "03-bodies.xml.txt", Type: "application/xml", CacheControl: Revalidate},
+			{Name: "07-changelist.xml.txt", Type: "application/xml", CacheControl: Revalidate},
+			{Name: "16-delete-resources.txt", Source: true, Delete: true},
+			{Name: "16-delete.txt", Delete: true},
 		}
 		if diff := cmp.Diff(want, got.Files); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -305,7 +305,7 @@ func TestLists(t *testing.T) {
 	}
 	for file, want := range map[string]string{
 		"01-resources.txt":        "-x y\n",
-		"15-delete-resources.txt": "a/\"b\" [c]\n",
+		"16-delete-resources.txt": "a/\"b\" [c]\n",
 		PurgeFile:                 site + "resourcesync/c.xml\n" + site + "resourcesync/publication.json\n",
 		PurgeResourcesFile:        site + "-x%20y\n" + site + "a/\"b\" [c]\n",
 	} {

@@ -70,6 +70,9 @@ type Folder struct {
 	// Shared says that there are other files in it, too, since it is the top of what is
 	// served.
 	Shared bool
+	// Page and Style are the names of what is for people, in the folder of the
+	// publication alone.
+	Page, Style string
 }
 
 // Site is what hosts have to know of a publication.
@@ -109,6 +112,10 @@ func NewSite(own layout.Layout, sets []layout.Layout, link string) (*Site, error
 	top := s.folder(u.Path, own.Folder, []string{"description"}, nil)
 	if top.Beside = true; len(sets) == 0 {
 		top.Kept, top.Checked = append(top.Kept, kept...), checked
+	}
+	top.Page, top.Style = path.Base(own.Page().Path), path.Base(own.Style().Path)
+	if own.Folder == "." {
+		top.Heads = append(top.Heads, top.Path+top.Page, top.Path+top.Style)
 	}
 	s.Folders = append(s.Folders, top)
 	for _, l := range sets {
@@ -168,7 +175,13 @@ func (s *Site) HeadPattern() string {
 	for _, f := range s.Folders {
 		names := `[^/]*`
 		if f.Shared {
-			names = `(?:(?:(?:capability|resource|change)list|(?:resource|change)dump|(?:resource|change)(?:list|dump)-archive|framework)\.xml|publication\.json)`
+			names = `(?:(?:(?:capability|resource|change)list|(?:resource|change)dump|(?:resource|change)(?:list|dump)-archive|framework)\.xml|publication\.json`
+			for _, name := range [...]string{f.Page, f.Style} {
+				if name != "" {
+					names += "|" + regexp.QuoteMeta(name)
+				}
+			}
+			names += ")"
 		}
 		paths = append(paths, regexp.QuoteMeta(f.Path)+names)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -59,7 +60,7 @@ func (p *Pages) Run(ctx context.Context) (*PagesReport, error) {
 	}
 	r := &pagesRun{Pages: p, site: site{root: p.Root, dryRun: p.DryRun}}
 	for f, err := range scanner.Scan(ctx, tree, p.Scan) {
-		if err == nil && isPage(f.Path) && !layout.IsWrittenOnce(f.Path) { // not even of an old publication
+		if err == nil && isPage(f.Path) && !p.isPublished(f.Path) {
 			err = r.page(f)
 		}
 		if err != nil {
@@ -68,6 +69,15 @@ func (p *Pages) Run(ctx context.Context) (*PagesReport, error) {
 	}
 	r.report.Left = r.left.sorted()
 	return &r.report, r.site.finish()
+}
+
+// isPublished reports whether a file is of a publication, be it an old one in another
+// folder.
+func (p *Pages) isPublished(name string) bool {
+	return layout.IsWrittenOnce(name) || layout.IsOwnedBeside(name, func(record string) bool {
+		info, err := p.Root.Stat(filepath.FromSlash(record))
+		return err == nil && info.Mode().IsRegular()
+	})
 }
 
 // isPage reports whether a file is an HTML page by its name.

@@ -49,8 +49,9 @@ type Options struct {
 	LockTimeout time.Duration
 	// Owns reports whether a file, by its slash path relative to the directory,
 	// may be put in place or removed. A journal that names any other is not
-	// carried out, whoever wrote it. Nil stands for all files.
-	Owns func(path string) bool
+	// carried out, whoever wrote it. Which other files the journal names, it can
+	// ask. Nil stands for all files.
+	Owns func(path string, named func(path string) bool) bool
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -62,8 +63,8 @@ type Tx struct {
 	made      []string // directories that are this transaction's own, innermost first
 	committed bool
 	journal   journal
-	owns      func(path string) bool // may be nil
-	staging   volume                 // where the staging folder is
+	owns      func(path string, named func(path string) bool) bool // may be nil
+	staging   volume                                               // where the staging folder is
 	log       *slog.Logger
 	// Recovered is true if the transaction before was completed first.
 	Recovered bool

@@ -86,8 +86,13 @@ func (t *Tx) checkOwned(j *journal) error {
 	for _, p := range j.Puts {
 		targets = append(targets, p.Path)
 	}
+	all := map[string]bool{}
 	for _, name := range targets {
-		if !t.owns(name) {
+		all[name] = true
+	}
+	named := func(path string) bool { return all[path] }
+	for _, name := range targets {
+		if !t.owns(name, named) {
 			return fmt.Errorf("it names %q, which is none of the publication's files", name)
 		}
 	}

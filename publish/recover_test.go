@@ -170,7 +170,7 @@ func TestForgedJournal(t *testing.T) {
 		{"names controls", journal{Removes: []string{"a\x1b[2J"}}, `"a\x1b[2J"`},
 		{"is right", journal{Puts: []Put{put("sync/list")}, Removes: []string{"sync/old"}}, ""},
 	}
-	owned := Options{Owns: func(path string) bool { return strings.HasPrefix(path, "sync/") }}
+	owned := Options{Owns: func(path string, _ func(string) bool) bool { return strings.HasPrefix(path, "sync/") }}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -202,7 +202,7 @@ func TestPlanOthersFiles(t *testing.T) {
 	t.Parallel()
 	dir := tree{"index.html": "mine"}.build(t)
 	want := unchangeable(t, dir)
-	tx, err := Begin(t.Context(), dir, Options{Owns: func(path string) bool { return path == "list" }})
+	tx, err := Begin(t.Context(), dir, Options{Owns: func(path string, _ func(string) bool) bool { return path == "list" }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func everything() document {
 		Hash: md.Hash, Length: 1 << 40, HasLength: true, Type: "a/b", Encoding: "br", Path: "/x", Profile: "urn:p",
 	}
 	return document{
-		Head: Document{Metadata: md, Links: []Link{link, {Rel: "up", Href: "https://example.org/"}}},
+		Head: Document{Style: "../a%20b/style.css", Metadata: md, Links: []Link{link, {Rel: "up", Href: "https://example.org/"}}},
 		Entries: []Entry{
 			{Loc: "https://example.org/a'b&c", LastModified: date("1601-01-01T00:00:00Z"), ChangeFreq: "daily", Metadata: md, Links: []Link{link, link}},
 			{Loc: "https://example.org/plain"},
@@ -294,6 +294,63 @@ func TestStandardExamples(t *testing.T) {
 
 // FuzzDecoder checks that the fast scanner and encoding/xml agree, and that what
 // is read can be written and read again.
+// oddStyles are processing instructions that AppendHead does not write.
+var oddStyles = []string{
+	styleStart + "a.css" + styleEnd + styleStart + "b.css" + styleEnd,
+	`<?xml-stylesheet  type="text/css" href="a.css"?>` + "\n",
+	`<?xml-stylesheet type="text/xsl" href="a.xsl"?>` + "\n" + styleStart + "a.css" + styleEnd,
+	styleStart + "javascript:alert(1)" + styleEnd,
+	styleStart + "a&amp;b" + styleEnd,
+	styleStart + styleEnd,
+	"<!-- -->" + styleStart + "a.css" + styleEnd,
+	`<?xml-stylesheet?>`,
+}
+
+func TestStyle(t *testing.T) {
+	t.Parallel()
+	for i, want := range []string{"a.css", "a.css", "a.css", "", "", "", "a.css", ""} {
+		for _, slowly := range []bool{false, true} {
+			text := prolog + oddStyles[i] + rootList + footList
+			got, err := decode(strings.NewReader(text), Limits{}, slowly)
+			if err != nil || got.Head.Style != want {
+				t.Errorf("%q, slowly %t: got %q, %v, want %q", oddStyles[i], slowly, got.Head.Style, err, want)
+			}
+		}
+	}
+	for _, ref := range []string{"a.css", "../%C3%A4/style.css", `a"b`, "a b", "a?b", "javascript:x", "ä", "a&b", "a>b", "a'b"} {
+		b, err := AppendHead(nil, &Document{Style: ref})
+		if (err == nil) != IsStyle(ref) {
+			t.Errorf("%q: got %s, %v", ref, b, err)
+		}
+	}
+}
+
+func TestSetStyle(t *testing.T) {
+	t.Parallel()
+	doc := everything()
+	text, err := Marshal(&doc.Head, doc.Entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc.Head.Style = "../../style.css"
+	want, err := Marshal(&doc.Head, doc.Entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := SetStyle(text, doc.Head.Style); string(got) != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	doc.Head.Style = ""
+	if text, err = Marshal(&doc.Head, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{"", "x", prolog, string(text)} {
+		if got := SetStyle([]byte(other), "a.css"); string(got) != other {
+			t.Errorf("%q became %q", other, got)
+		}
+	}
+}
+
 func FuzzDecoder(f *testing.F) {
 	doc := everything()
 	text, err := Marshal(&doc.Head, doc.Entries)
@@ -304,6 +361,9 @@ func FuzzDecoder(f *testing.F) {
 	f.Add([]byte(headIdx + `<rs:md capability="changelist" from="2026-01-01T00:00:00Z"/>` + "\n<sitemap><loc>a</loc><rs:md/></sitemap>\n" + footIdx))
 	f.Add([]byte(headList + `<rs:md capability="resourcelist" at="2026-12-31T23:59:60Z"/>` + "\n" +
 		`<url><loc>a</loc><lastmod>0001-01-01T00:00:00Z</lastmod><rs:md length="007"/><rs:ln pri="+1"/></url>` + "\n" + footList))
+	for _, instruction := range oddStyles {
+		f.Add([]byte(prolog + instruction + rootList + footList))
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		fast, errFast := decode(bytes.NewReader(text), Limits{}, false)
 		slow, errSlow := decode(bytes.NewReader(text), Limits{}, true)

@@ -14,8 +14,10 @@ import (
 const (
 	prolog   = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
 	xmlns    = ` xmlns="` + NamespaceSitemap + `" xmlns:rs="` + NamespaceRS + `">` + "\n"
-	headList = prolog + `<urlset` + xmlns
-	headIdx  = prolog + `<sitemapindex` + xmlns
+	rootList = `<urlset` + xmlns
+	rootIdx  = `<sitemapindex` + xmlns
+	headList = prolog + rootList
+	headIdx  = prolog + rootIdx
 	footList = "</urlset>\n"
 	footIdx  = "</sitemapindex>\n"
 
@@ -25,16 +27,19 @@ const (
 	endIdx    = "</sitemap>\n"
 )
 
-// AppendHead appends the XML declaration, the root element's start tag, and the
-// document's own metadata and links. It fails where a value cannot stand in
-// XML; dst is then to be thrown away.
+// AppendHead appends the XML declaration, the link to a style sheet, the root
+// element's start tag, and the document's own metadata and links. It fails where a
+// value cannot stand in XML; dst is then to be thrown away.
 func AppendHead(dst []byte, d *Document) ([]byte, error) {
-	if d.Index {
-		dst = append(dst, headIdx...)
-	} else {
-		dst = append(dst, headList...)
+	w := writer{dst: append(dst, prolog...)}
+	if d.Style != "" {
+		w.style(d.Style)
 	}
-	w := writer{dst: dst}
+	if d.Index {
+		w.text(rootIdx)
+	} else {
+		w.text(rootList)
+	}
 	w.metadata(&d.Metadata)
 	w.text("\n")
 	for i := range d.Links {

@@ -54,7 +54,10 @@ const RelHub = "hub"
 type Document struct {
 	// Index is true for a sitemapindex, which groups documents, and false for
 	// a urlset.
-	Index    bool
+	Index bool
+	// Style is the relative reference to a CSS style sheet with which browsers show
+	// the document, or empty. See IsStyle.
+	Style    string
 	Metadata Metadata
 	Links    []Link
 }

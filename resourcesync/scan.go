@@ -99,10 +99,11 @@ func (d *Decoder) fastHead() bool {
 		return false
 	}
 	d.lines.take(line)
+	d.fastStyle()
 	switch line = d.lines.peek(); line {
-	case headIdx[len(prolog):]:
+	case rootIdx:
 		d.document.Index = true
-	case headList[len(prolog):]:
+	case rootList:
 	default:
 		d.fallBack(prolog)
 		return true

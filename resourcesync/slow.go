@@ -49,6 +49,10 @@ func (s *slowDecoder) head() error {
 			return err
 		}
 		switch t := t.(type) {
+		case xml.ProcInst:
+			if t.Target == styleTarget && !s.seenRoot && s.d.document.Style == "" {
+				s.d.document.Style = styleOf(string(t.Inst))
+			}
 		case xml.StartElement:
 			if done, err := s.headElement(t); done || err != nil {
 				return err

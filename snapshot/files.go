@@ -102,7 +102,7 @@ func appendPackages(files []File, packages []*Package) []File {
 func (s *Snapshot) headFiles() (files []File, err error) {
 	if s.Record != nil {
 		for _, h := range s.Record.Heads {
-			if !slices.Contains(s.Missing, h.Path) { // it can be written again
+			if !slices.Contains(s.Missing, h.Path) && !slices.Contains(s.Altered, h.Path) { // it can be written again
 				files = append(files, File{Path: h.Path, Length: h.Length, SHA256: h.SHA256})
 			}
 		}

@@ -41,6 +41,8 @@ type Record struct {
 	// Packages is how the packages of the Resource Dump were cut, if there is
 	// one.
 	Packages *Packages `json:"packages,omitempty"`
+	// Past is nil in a record of a release that knew of none.
+	Past *Past `json:"past,omitempty"`
 	// Heads are the documents that change in place, but for the record itself.
 	Heads []Head `json:"heads"`
 	// Retired are bodies that no head reaches any more.
@@ -132,7 +134,7 @@ func (r *Record) check() error {
 			return errors.New("an entry of a retired body is incomplete")
 		}
 	}
-	return nil
+	return r.Past.check()
 }
 
 // maxRecord is how long a record may be, in bytes: it names some hundred thousand

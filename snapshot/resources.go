@@ -36,7 +36,7 @@ func (s *Snapshot) readResourceList() error {
 		return damaged(ref.Path, errors.New("it does not say at which time it is true"))
 	}
 	s.At, s.Completed, s.Indexed = md.At, md.Completed, doc.Index
-	s.Last = md.At
+	s.Last, s.Style = md.At, doc.Style
 	if doc.Index {
 		return damaged(ref.Path, s.readParts(d))
 	}

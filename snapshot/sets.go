@@ -26,6 +26,9 @@ type Sets struct {
 	Parts []string
 	// Missing are documents that were lost and can be written again.
 	Missing []string
+	// Altered are documents for people that something else has changed, and that can
+	// be written again, too.
+	Altered []string
 	// Last is the time of the last publication, or zero if the record was lost.
 	Last time.Time
 
@@ -161,6 +164,12 @@ func (s *Sets) folderOf(uri string) (string, error) {
 func (s *Sets) checkHeads() error {
 	description := s.layout.SourceDescription().Path
 	for _, h := range s.Record.Heads {
+		if s.layout.IsForPeople(h.Path) {
+			if err := h.checkForPeople(s.files, &s.Missing, &s.Altered); err != nil {
+				return err
+			}
+			continue
+		}
 		if s.far && h.Path != description {
 			continue
 		}
@@ -200,8 +209,11 @@ func (s *Sets) Files() (files []File) {
 	for _, r := range s.Record.Retired {
 		files = append(files, File{Path: r.Path, Body: true, Retired: true})
 	}
-	if h := s.Record.Head(description.Path); h != nil && !slices.Contains(s.Missing, description.Path) {
-		files = append(files, File{Path: h.Path, Length: h.Length, SHA256: h.SHA256})
+	for _, h := range s.Record.Heads {
+		own := h.Path == description.Path || s.layout.IsForPeople(h.Path)
+		if own && !slices.Contains(s.Missing, h.Path) && !slices.Contains(s.Altered, h.Path) {
+			files = append(files, File{Path: h.Path, Length: h.Length, SHA256: h.SHA256})
+		}
 	}
 	sum := sha256.Sum256(s.record)
 	return append(files, File{Path: s.layout.Record().Path, Length: int64(len(s.record)), SHA256: hex.EncodeToString(sum[:])})

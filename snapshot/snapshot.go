@@ -90,6 +90,12 @@ type Snapshot struct {
 	Record *Record
 	// Missing are documents that were lost and can be written again.
 	Missing []string
+	// Altered are documents for people that something else has changed, and that can
+	// be written again, too.
+	Altered []string
+	// Style is what the Resource List says of its style sheet, as all documents of the
+	// publication do.
+	Style string
 	// Indexed is true if the Resource List is an Index.
 	Indexed bool
 	// Parts are the documents with the resources: the Resource List itself, or
@@ -338,6 +344,12 @@ func (s *Snapshot) checkHeads() error {
 		if s.changesOnly && !s.tellsChanges(h.Path) {
 			continue
 		}
+		if s.layout.IsForPeople(h.Path) {
+			if err := h.checkForPeople(s.files, &s.Missing, &s.Altered); err != nil {
+				return err
+			}
+			continue
+		}
 		length, digest, err := digest(s.files, h.Path)
 		if isMissing(err) && s.canBeWrittenAgain(h.Path) {
 			continue // whoever reads it takes note
@@ -348,6 +360,21 @@ func (s *Snapshot) checkHeads() error {
 		if length != h.Length || digest != h.SHA256 {
 			return damaged(h.Path, errors.New("it is not the document that the record names"))
 		}
+	}
+	return nil
+}
+
+// checkForPeople takes note of a page or style sheet that is not there, or not as the
+// record names it. Nothing is known from it alone, and hosts put things into pages.
+func (h *Head) checkForPeople(files fs.FS, missing, altered *[]string) error {
+	length, digest, err := digest(files, h.Path)
+	switch {
+	case isMissing(err) || errors.Is(err, errNotRegular):
+		*missing = append(*missing, h.Path)
+	case err != nil:
+		return damaged(h.Path, err)
+	case length != h.Length || digest != h.SHA256:
+		*altered = append(*altered, h.Path)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 var files embed.FS
 
 var all = template.Must(template.New("").Option("missingkey=error").
-	Funcs(template.FuncMap{"sh": shellQuote}).ParseFS(files, "*.tmpl"))
+	Funcs(template.FuncMap{"sh": ShellQuote}).ParseFS(files, "*.tmpl"))
 
 // Render returns the text of a template, such as nginx, for some data. It is safe for
 // concurrent use. Only sh, for words of shell commands, quotes what it inserts.
@@ -25,9 +25,9 @@ func Render(name string, data any) (string, error) {
 	return b.String(), nil
 }
 
-// shellQuote makes one word of a text, for shells as POSIX has them.
-func shellQuote(s string) string {
-	plain := strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-") == ""
+// ShellQuote makes one word of a text, for shells as POSIX has them.
+func ShellQuote(s string) string {
+	plain := strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-:") == ""
 	if plain && s != "" && s[0] != '-' {
 		return s
 	}

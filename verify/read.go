@@ -94,14 +94,18 @@ func (r *reading) plainHead(d *resourcesync.Decoder, start []byte) (lines int, o
 	if err != nil || !bytes.HasPrefix(start, text) {
 		return 0, false
 	}
-	h := &head{index: doc.Index, root: spot{2, 1}, md: plainMetadata(doc.Metadata)}
-	h.md.spot = spot{3, 1}
+	root := 2 // the line of the root element
+	if doc.Style != "" {
+		root++
+	}
+	h := &head{index: doc.Index, root: spot{root, 1}, md: plainMetadata(doc.Metadata)}
+	h.md.spot = spot{root + 1, 1}
 	for i, l := range doc.Links {
 		h.links = append(h.links, plainLink(l))
-		h.links[i].spot = spot{4 + i, 1}
+		h.links[i].spot = spot{root + 2 + i, 1}
 	}
 	r.head(h)
-	return 3 + len(doc.Links), true
+	return root + 1 + len(doc.Links), true
 }
 
 func (r *reading) head(h *head) {

@@ -50,6 +50,7 @@ type sourceFlags struct {
 	archiveKeep             string
 	standard                string
 	hosts                   []string
+	page, pageTitle         string
 	now                     string
 	dryRun                  bool
 	plan                    string
@@ -92,6 +93,8 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.archive, "archive", false, "archive superseded lists and dumps (default: as the last publication did)")
 	flags.StringVar(&f.standard, "standard", string(generator.Standard11), "`version` of the standard in which to tell changes: 1.1, or 1.0 for older Destinations")
 	addHostFlag(flags, &f.hosts)
+	flags.StringVar(&f.page, "page", "", "page for people: the `file` of a template for it, or none (default: one that is built in)")
+	flags.StringVar(&f.pageTitle, "page-title", "", "`text` that the page calls the Source (default: where it is served)")
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
 	flags.StringVar(&f.maxDelete, "max-delete", generator.DefaultMaxDelete.String(), "refuse to publish more deletions than this `number` or share (a share never refuses 20)")
 	flags.BoolVar(&f.rebase, "rebase", false, "begin a new publication in place of one with another identity or by another program")
@@ -155,7 +158,7 @@ func (f *sourceFlags) options(cmd *cobra.Command, l *loaded) (generator.Options,
 	}
 	o.DumpsByDefault = !cmd.Flags().Changed("dumps")
 	setTables := func(o *generator.Options) error { return l.setTables(o, f) }
-	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.setKeep, f.setPrevious, f.setHosts, f.checkSource, f.setPlan, setTables} {
+	for _, set := range []func(*generator.Options) error{f.setIdentity, f.setRules, f.setReading, f.setClock, f.setDumps, f.setHistory, f.setKeep, f.setPrevious, f.setHosts, f.setPage, f.checkSource, f.setPlan, setTables} {
 		if err := set(&o); err != nil {
 			return o, &usageError{err, cmd.CommandPath()}
 		}

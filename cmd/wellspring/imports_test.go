@@ -14,7 +14,7 @@ const module = "github.com/wellspring-sync/wellspring/"
 // right of it in the picture of ARCHITECTURE.md.
 var allowed = map[string][]string{
 	"cmd/wellspring": {"generator", "hashing", "history", "layout", "notify", "plan", "prepare", "publish", "relation", "remote", "resourcesync", "scanner", "serve", "settings", "snapshot", "templates", "verify", "watch"},
-	"generator":      {"commits", "hashing", "layout", "memento", "notify", "original", "patch", "plan", "publish", "relation", "remote", "resourcesync", "scanner", "snapshot", "zipdump"},
+	"generator":      {"commits", "hashing", "layout", "memento", "notify", "original", "patch", "plan", "publish", "relation", "remote", "resourcesync", "scanner", "snapshot", "templates", "zipdump"},
 	"hashing":        {"resourcesync"},
 	"history":        {"resourcesync", "snapshot"},
 	"layout":         {},

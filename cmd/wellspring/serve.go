@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -188,7 +189,7 @@ func leaveOutPublication(o *generator.Options) error {
 	if folder := o.Identity.Folder; folder != "." {
 		names = append(names, folder)
 	} else {
-		names = append(names, layout.Layout{}.Documents()...)
+		names = append(names, layout.Layout{Identity: o.Identity}.Documents()...)
 	}
 	for _, name := range names {
 		g, err := scanner.NewGlob("/" + quoteGlob.Replace(name))
@@ -301,7 +302,7 @@ func note(url string, lists []string) string {
 // link returns the Link header of a resource: to the Capability List of its set, as
 // far as there is just one. See Z39.99-2017 §6.3.2.
 func (s *server) link(name string) []string {
-	if name == (layout.Layout{}).SourceDescription().Path || layout.IsOwned(name) {
+	if name == (layout.Layout{}).SourceDescription().Path || layout.IsOwnedBeside(name, s.has) {
 		return nil
 	}
 	lists := s.capabilityLists()
@@ -309,6 +310,14 @@ func (s *server) link(name string) []string {
 		return nil
 	}
 	return []string{"<" + lists[0] + `>; rel="resourcesync"`}
+}
+
+// has reports whether there is a file.
+func (s *server) has(name string) bool {
+	return slices.ContainsFunc(s.roots, func(root *os.Root) bool {
+		info, err := root.Stat(filepath.FromSlash(name))
+		return err == nil && info.Mode().IsRegular()
+	})
 }
 
 // capabilityLists returns the URIs that the Source Description names. It is read

@@ -245,13 +245,13 @@ func setFlag(flag *pflag.Flag, values []string, origin string) error {
 // relative makes paths in a file of settings relative to that file.
 func (l *loaded) relative(key string, values []string) []string {
 	switch key {
-	case "out", "cache", "previous", sourceKey:
+	case "out", "cache", "previous", "page", sourceKey:
 	default:
 		return values
 	}
 	values = slices.Clone(values)
 	for i, v := range values {
-		if v != "" && !filepath.IsAbs(v) && !remote.IsURL(v) && !(key == "cache" && v == "none") {
+		if v != "" && !filepath.IsAbs(v) && !remote.IsURL(v) && !((key == "cache" || key == "page") && v == "none") {
 			values[i] = filepath.Join(filepath.Dir(l.file.Name), v)
 		}
 	}

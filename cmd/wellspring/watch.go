@@ -278,7 +278,7 @@ func ownPaths(o *generator.Options) (paths []string) {
 	}
 	for _, folder := range folders {
 		if folder == "." {
-			add(out, append(layout.Layout{}.Documents(), generator.RetainedFile)...)
+			add(out, append(layout.Layout{Identity: o.Identity}.Documents(), generator.RetainedFile)...)
 		} else {
 			add(out, folder)
 		}
