@@ -1,14 +1,15 @@
 // Opens the page for people and documents in a real browser, and fails where
-// anything is wrong with them. Arguments: the URL of the publication, the documents
-// to open, as paths, the first of which is the page, and "into FOLDER" for pictures.
+// anything is wrong with them. Arguments: the URL of the publication, its directory, a
+// folder for pictures, and the documents to open, of which the first is the page.
 import { createRequire } from 'node:module';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 
 const require = createRequire(process.env.MODULES + '/');
 const puppeteer = require('puppeteer-core');
 const axe = require.resolve('axe-core/axe.min.js');
 
-const [base, folder, ...paths] = process.argv.slice(2);
+const [base, directory, folder, ...paths] = process.argv.slice(2);
 const failures = [];
 const fail = (what) => { failures.push(what); console.error('FAILED: ' + what); };
 
@@ -26,20 +27,21 @@ const views = [
 for (const [i, path] of paths.entries()) {
   for (const view of views) {
     for (const scheme of ['light', 'dark']) {
-      await look(path, view, scheme, i === 0);
+      await look(path, new URL(path, base), view, scheme, i === 0);
     }
   }
+  await look(`${path} from the disk`, pathToFileURL(`${directory}/${decodeURIComponent(path)}`), views[0], 'light', false);
 }
 await links(paths[0]);
 await browser.close();
-console.log(`${paths.length} documents, each wide and on a telephone, light and dark: ${failures.length} failures`);
+console.log(`${paths.length} documents, each wide and on a telephone, light and dark, and from the disk: ${failures.length} failures`);
 process.exitCode = failures.length ? 1 : 0;
 
 // isIcon tells what a browser looks for at the top of any host.
 function isIcon(url) { return url?.endsWith('/favicon.ico'); }
 
 // look opens a document, and keeps a picture of it.
-async function look(path, view, scheme, isPage) {
+async function look(path, url, view, scheme, isPage) {
   const where = `${path} (${view.name}, ${scheme})`;
   const page = await browser.newPage();
   page.on('console', (m) => { if (['error', 'warn'].includes(m.type()) && !isIcon(m.location().url)) fail(`${where}: the console says: ${m.text()}`); });
@@ -48,7 +50,7 @@ async function look(path, view, scheme, isPage) {
   page.on('response', (r) => { if (r.status() >= 400 && !isIcon(r.url())) fail(`${where}: ${r.url()} answers ${r.status()}`); });
   await page.setViewport(view);
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-  await page.goto(new URL(path, base), { waitUntil: 'networkidle0' });
+  await page.goto(url, { waitUntil: 'networkidle0' });
   const picture = await page.screenshot({ fullPage: isPage });
   writeFileSync(`${folder}/${path.replaceAll(/[^A-Za-z]+/g, '-')}-${view.name}-${scheme}.png`, picture);
   const seen = await page.evaluate(() => {
@@ -64,7 +66,7 @@ async function look(path, view, scheme, isPage) {
 // accessible checks the page by the rules of axe.
 async function accessible(page, where) {
   // The page's own policy lets no script in: this one is let in by the protocol.
-  await page.evaluate(require('node:fs').readFileSync(axe, 'utf8'));
+  await page.evaluate(readFileSync(axe, 'utf8'));
   const { violations } = await page.evaluate(() => axe.run(document, {
     runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
   }));
@@ -80,8 +82,8 @@ async function links(path) {
   const hrefs = await page.evaluate(() => [...new Set([...document.querySelectorAll('a')].map((a) => a.href))]);
   if (hrefs.length < 3) fail(`${path}: it has ${hrefs.length} links`);
   for (const href of hrefs) {
-    const answer = await fetch(href);
-    if (answer.status !== 200) fail(`${path}: the link to ${href} answers ${answer.status}`);
+    const status = await fetch(href).then((answer) => answer.status, (error) => error.message);
+    if (status !== 200) fail(`${path}: the link to ${href} answers ${status}`);
   }
   // With the keyboard alone, the first link can be reached and followed.
   await page.keyboard.press('Tab');

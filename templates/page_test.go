@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"html"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -126,6 +127,31 @@ func TestChart(t *testing.T) {
 	for _, bar := range huge.Bars {
 		if bar.Height <= 0 || bar.Height > 1000 {
 			t.Errorf("got %+v", bar)
+		}
+	}
+}
+
+// The templates in the documentation work.
+func TestDocumentedTemplates(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../docs/page.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```html\n(.*?)```").FindAllStringSubmatch(string(b), -1)
+	if len(blocks) < 2 {
+		t.Fatal("there are no templates")
+	}
+	for _, block := range blocks {
+		p, err := ParsePage("docs/page.md", block[1])
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, sample := range samples() {
+			if got, err := p.Render(sample); err != nil || strings.Contains(string(got), "{{") {
+				t.Errorf("got %s, %v", got, err)
+			}
 		}
 	}
 }
