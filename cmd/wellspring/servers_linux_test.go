@@ -254,7 +254,7 @@ func (s *servedSite) write(name, content string, at time.Time) {
 // so that there is one of every kind of document.
 func (s *servedSite) publish() {
 	settings := filepath.Join(s.run, "wellspring.toml")
-	text := fmt.Sprintf("source = %q\nbase_url = %q\nrotate = \"run\"\narchive = true\ncache = \"none\"\n", s.dir, s.base) + s.settings +
+	text := fmt.Sprintf("source = %q\nbase_url = %q\nrotate = \"run\"\narchive = true\ncache = \"none\"\nhub = %q\n", s.dir, s.base, testHub) + s.settings +
 		"[versions]\nmatch = [\"*.html\", \"notes\"]\n[patches]\n"
 	if err := os.WriteFile(settings, []byte(text), 0o644); err != nil {
 		s.t.Fatal(err)
@@ -276,14 +276,10 @@ func (s *servedSite) publish() {
 		s.write("index.html", fmt.Sprintf("<head></head><p>%d", i), now)
 		mustRun(s.t, "build", "--config", settings, "--now", now.Add(time.Hour).Format(time.RFC3339))
 	}
-	for _, folder := range s.folders { // heads that are not of every release
-		s.write(path.Join(folder, "framework.xml"), "<urlset/>", day)
-		if folder != "." {
-			s.write(path.Join(folder, "index.html"), "<p>x", day)
-			s.write(path.Join(folder, "style.css"), "p {}", day)
-		}
-	}
 }
+
+// testHub is the hub of all sites. Nobody asks it.
+const testHub = "https://hub.example/"
 
 // start starts the server, and waits for it to answer.
 func (s *servedSite) start() (stop func()) {
@@ -357,6 +353,9 @@ func (s *servedSite) want(name string) served {
 			}
 		}
 		if w, ok := wantInFolder(rest, folder == "."); ok {
+			if rest == "framework.xml" {
+				w.link = fmt.Sprintf(`<%s%s>; rel="self", <%s>; rel="hub"`, s.base, name, testHub)
+			}
 			return w
 		}
 	}
@@ -367,7 +366,7 @@ func wantInFolder(name string, shared bool) (served, bool) {
 	types := map[string]string{".xml": "application/xml", ".json": "application/json", ".html": "text/html", ".css": "text/css", ".zip": "application/zip"}
 	kind, rest, below := strings.Cut(name, "/")
 	switch {
-	case !below && shared && (strings.HasSuffix(name, "list.xml") || strings.HasSuffix(name, "dump.xml") || strings.HasSuffix(name, "-archive.xml") || name == "framework.xml" || name == "publication.json"),
+	case !below && shared && (strings.HasSuffix(name, "list.xml") || strings.HasSuffix(name, "dump.xml") || strings.HasSuffix(name, "-archive.xml") || name == "framework.xml" || name == "publication.json" || name == "resourcesync.html" || name == "resourcesync.css"),
 		!below && !shared:
 		return served{types[path.Ext(name)], "no-cache", ""}, true
 	case kind == "changelist":
@@ -408,7 +407,7 @@ func (s *servedSite) checkAll() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, kind := range []string{".well-known", "changelist", "resourcelist", "resourcedump", "changedump", "patches", "timemap.link"} {
+	for _, kind := range []string{".well-known", "changelist", "resourcelist", "resourcedump", "changedump", "patches", "timemap.link", "framework.xml"} {
 		if kinds[kind] == 0 {
 			s.t.Errorf("there is no %s to be looked at", kind)
 		}
