@@ -3,6 +3,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -30,7 +31,7 @@ func (c *Changed) Any() bool { return c.Created+c.Updated+c.Deleted > 0 }
 const MostChanged = 60
 
 // mostResources is more than there can be, so that sums stay numbers.
-const mostResources = 1 << 40
+const mostResources = min(1<<40, math.MaxInt/4)
 
 // With returns what is known once a publication of the time at has followed, of which
 // so many are remembered.

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,17 +35,18 @@ func TestPastIsChecked(t *testing.T) {
 	const begin = `{"format":1,"release":"x","identity":{"base_url":"https://example.org/","publication_url":"https://example.org/","folder":"r"},
 		"at":"2026-01-02T03:04:05Z","heads":[{"path":"r/resourcelist.xml","length":1,"sha256":"` + "0123456789012345678901234567890123456789012345678901234567890123" + `"}],"past":`
 	const change = `{"at":"2026-01-02T03:04:05Z","created":1}`
+	tooMany := strconv.Itoa(mostResources + 1)
 	for past, want := range map[string]string{
 		`{"since":"2026-01-01T00:00:00Z","changes":[` + change + `]}`: "",
 		`null`:                             "",
 		`{"since":"0001-01-01T00:00:00Z"}`: "incomplete",
 		`{"since":"9999-01-01T00:00:00Z"}`: "incomplete",
-		`{"since":"2026-01-01T00:00:00Z","changes":[` + change + `,` + change + `]}`:                         "order of time",
-		`{"since":"2026-01-01T00:00:00Z","changes":[{"at":"2026-01-02T03:04:05Z"}]}`:                         "order of time",
-		`{"since":"2026-01-01T00:00:00Z","changes":[{"at":"2026-01-02T03:04:05Z","deleted":-1}]}`:            "-1 resources",
-		`{"since":"2026-01-01T00:00:00Z","changes":[{"at":"2026-01-02T03:04:05Z","updated":1e15}]}`:          "1e15",
-		`{"since":"2026-01-01T00:00:00Z","changes":[{"at":"2026-01-02T03:04:05Z","updated":9999999999999}]}`: "9999999999999 resources",
-		`{"since":"2026-01-01T00:00:00Z","changes":[` + strings.Repeat(change+",", 60) + change + `]}`:       "too much",
+		`{"since":"2026-01-01T00:00:00Z","changes":[` + change + `,` + change + `]}`:                           "order of time",
+		`{"since":"2026-01-01T00:00:00Z","changes":[{"at":"2026-01-02T03:04:05Z"}]}`:                           "order of time",
+		`{"since":"2026-01-01T00:00:00Z","changes":[{"at":"2026-01-02T03:04:05Z","deleted":-1}]}`:              "-1 resources",
+		`{"since":"2026-01-01T00:00:00Z","changes":[{"at":"2026-01-02T03:04:05Z","updated":1e15}]}`:            "1e15",
+		`{"since":"2026-01-01T00:00:00Z","changes":[{"at":"2026-01-02T03:04:05Z","updated":` + tooMany + `}]}`: tooMany + " resources",
+		`{"since":"2026-01-01T00:00:00Z","changes":[` + strings.Repeat(change+",", 60) + change + `]}`:         "too much",
 	} {
 		_, err := ParseRecord([]byte(begin + past + "}"))
 		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {

@@ -46,7 +46,7 @@ func NewChart(changes []Change) *Chart {
 	for _, x := range changes {
 		c.Most, c.Least = max(c.Most, x.Created+x.Updated), max(c.Least, x.Deleted)
 	}
-	height := func(n int) int { return n * chartHeight / max(1, c.Most+c.Least) }
+	height := func(n int) int { return int(int64(n) * chartHeight / int64(max(1, c.Most+c.Least))) }
 	c.Line = height(c.Most)
 	left := c.Width - len(changes)*slot // the latest is at the right
 	for i, x := range slices.Backward(changes) {

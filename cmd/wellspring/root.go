@@ -295,7 +295,7 @@ func explain(err error) (code int, hint string) {
 	case errors.As(err, &changes):
 		return exitFailed, "Nothing was published. Restore the file from a copy, or give --dumps resource to go on without a Change Dump, and begin a new one later."
 	case errors.As(err, &damaged):
-		return exitFailed, "Nothing was published. Restore the publication from a copy, or begin a new one with --rebase."
+		return exitFailed, "Nothing was published. Finish the upload if it was interrupted, restore the publication from a copy, or begin a new one with --rebase."
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return exitFailed, "Nothing was published. Too many files are open: allow more (ulimit -n), or read fewer at a time with --jobs."
 	case errors.Is(err, syscall.ENOSPC):
