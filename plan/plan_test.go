@@ -286,7 +286,7 @@ func TestLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := WriteLists(r, lists, false)
+		got, err := WriteLists(r, lists, GSUtil)
 		r.Close()
 		if err != nil {
 			t.Fatal(err)
@@ -325,10 +325,10 @@ func TestListsInTheWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := WriteLists(r, dir, false); err == nil || !strings.Contains(err.Error(), "not of an upload") {
+	if _, err := WriteLists(r, dir, AWS); err == nil || !strings.Contains(err.Error(), "not of an upload") {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := WriteLists(r, filepath.Join(dir, "lists"), true); err == nil || !strings.Contains(err.Error(), "line break") {
+	if _, err := WriteLists(r, filepath.Join(dir, "lists"), SFTP); err == nil || !strings.Contains(err.Error(), "line break") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -343,18 +343,68 @@ func TestBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := WriteLists(r, lists, true); err != nil {
+	if _, err := WriteLists(r, lists, SFTP); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(filepath.Join(lists, "01-resources.sftp"))
 	want := `-mkdir ./d
 -mkdir ./d/e
-put ./d/e/a\*\"\\\ é\# ./d/e/a\*\"\\\ é\#.part
-rename ./d/e/a\*\"\\\ é\#.part ./d/e/a\*\"\\\ é\#
-put ./d/-b ./d/-b.part
-rename ./d/-b.part ./d/-b
+put ./d/e/a\*\"\\\ é\# ./d/e/.wellspring-0000000000000000.part
+rename ./d/e/.wellspring-0000000000000000.part ./d/e/a\*\"\\\ é\#
+put ./d/-b ./d/.wellspring-0000000000000000.part
+rename ./d/.wellspring-0000000000000000.part ./d/-b
 `
 	if err != nil || string(b) != want {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, string(b)))
 	}
+}
+
+// TestNames: names that a tool would take for others, or cannot have. What it cannot
+// have put needs no deletion, so that renaming the file helps.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		tool       Tool
+		name, want string // or part of an error
+	}{
+		{Rclone, "tab\t␉␠␡\x7f／．", "tab␉‛␉␠‛␡␡／．\n"},
+		{Rclone, "‛", "quotes"},
+		{Rclone, "a\nb\r", "a␊b␍\n"},
+		{Rclone, "\xff", "UTF-8"},
+		{AWS, "\xff", "UTF-8"},
+		{AWS, "tab\t‛", "tab\t‛\n"},
+		{GSUtil, "a\nb", "line break"},
+		{SFTP, "\xff", "put ./\xff ./.wellspring-0000000000000000.part\nrename ./.wellspring-0000000000000000.part ./\xff\n"},
+	} {
+		dir := t.TempDir()
+		name, lists := filepath.Join(dir, "plan"), filepath.Join(dir, "lists")
+		for _, phase := range []Phase{Resources, Delete} {
+			f := put(phase, test.name)
+			write(t, name, nil, state("a"), f)
+			got, err := writeLists(name, lists, test.tool)
+			switch {
+			case phase == Delete && err != nil:
+				t.Errorf("%s: %q cannot be deleted: %v", test.tool, test.name, err)
+			case phase == Resources && err != nil && !strings.Contains(err.Error(), test.want):
+				t.Errorf("%s: %q: the error is %v", test.tool, test.name, err)
+			case phase == Resources && err == nil && got != test.want:
+				t.Errorf("%s: %q is listed as %q", test.tool, test.name, got)
+			}
+		}
+	}
+}
+
+// writeLists returns the list of resources of a plan.
+func writeLists(name, dir string, tool Tool) (string, error) {
+	r, err := Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	lists, err := WriteLists(r, dir, tool)
+	if err != nil || len(lists.Files) == 0 {
+		return "", err
+	}
+	b, err := os.ReadFile(filepath.Join(dir, lists.Files[0].Name))
+	return string(b), err
 }
