@@ -193,7 +193,11 @@ func (w *Writer) Prepare(h Header) error {
 }
 
 func (w *Writer) write(name string, h Header) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	// What a stopped run left goes first; a link to another file is not followed.
+	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
