@@ -177,6 +177,8 @@ func TestBad(t *testing.T) {
 		"unknown key":   goodHeader + `{"phase":"delete","path":"x","uri":"x","mode":"rm -rf"}` + "\n",
 		"line in type":  goodHeader + `{"phase":"delete","path":"x","uri":"x","type":"a\nb"}` + "\n",
 		"too late":      goodHeader + `{"phase":"delete","path":"x","uri":"x"}` + "\n" + `{"phase":"bodies","path":"x","uri":"x","sha256":"` + strings.Repeat("0", 64) + `","md5":"` + strings.Repeat("0", 32) + `"}` + "\n",
+		"cut off":       strings.Replace(goodHeader, "{", `{"deletes":2,`, 1) + `{"phase":"delete","path":"x","uri":"x"}` + "\n",
+		"one too many":  goodHeader + `{"phase":"delete","path":"x","uri":"x"}` + "\n",
 		"long line":     strings.Repeat("x", longest+2),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,8 +216,9 @@ func (r *Reader) readFiles() error {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(goodHeader + `{"phase":"delete","path":"x","uri":"x"}` + "\n" + `{"mark":{"notified":"x"}}` + "\n"))
-	f.Add([]byte(goodHeader + `{"phase":"delete","path_bytes":"/w==","uri":"x"}` + "\n"))
+	oneGone := strings.Replace(goodHeader, "{", `{"deletes":1,`, 1)
+	f.Add([]byte(oneGone + `{"phase":"delete","path":"x","uri":"x"}` + "\n" + `{"mark":{"notified":"x"}}` + "\n"))
+	f.Add([]byte(oneGone + `{"phase":"delete","path_bytes":"/w==","uri":"x"}` + "\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		r, err := newReader("plan", bytes.NewReader(content))
 		if err != nil || r.readFiles() != nil {
