@@ -46,16 +46,17 @@ func (o *Options) CheckPlan() error {
 	if info, err := os.Stat(filepath.Dir(o.Plan)); err != nil || !info.IsDir() {
 		return fmt.Errorf("%s is not in a directory that is there", o.Plan)
 	}
-	info, err := os.Lstat(o.Plan)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is there, and is no regular file", o.Plan)
+	for _, name := range plan.Names(o.Plan) {
+		if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is there, and is no regular file", name)
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	r, err := plan.Open(o.Plan)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -37,15 +37,26 @@ const (
 	PurgeResourcesFile = "purge-resources.txt"
 )
 
+// Tool is the name of a program that uploads.
+type Tool string
+
+// The tools for which there are lists.
+const (
+	Rclone Tool = "rclone"
+	AWS    Tool = "aws"
+	GSUtil Tool = "gsutil"
+	SFTP   Tool = "sftp"
+)
+
 // WriteLists writes the lists of a plan into a directory, which is made anew: if it is
 // there, it may hold nothing but such lists. As batches of commands for sftp they end in
-// .sftp, else they have a name on each line and end in .txt. Names with line breaks are
-// an error.
-func WriteLists(r *Reader, dir string, batches bool) (*Lists, error) {
+// .sftp, else they have a name on each line and end in .txt. A file that is to be put and
+// whose name the tool cannot have is an error.
+func WriteLists(r *Reader, dir string, tool Tool) (*Lists, error) {
 	if err := clear(dir); err != nil {
 		return nil, err
 	}
-	w := &listWriter{dir: dir, batches: batches, lists: Lists{Header: r.Header}, open: map[string]*list{}, made: map[string]bool{".": true}}
+	w := &listWriter{dir: dir, tool: tool, lists: Lists{Header: r.Header}, open: map[string]*list{}, made: map[string]bool{".": true}}
 	err := w.writeAll(r)
 	if err = errors.Join(err, w.close()); err != nil {
 		return nil, err
@@ -76,11 +87,11 @@ func clear(dir string) error {
 }
 
 type listWriter struct {
-	dir     string
-	batches bool
-	lists   Lists
-	open    map[string]*list
-	made    map[string]bool // directories, by batches
+	dir   string
+	tool  Tool
+	lists Lists
+	open  map[string]*list
+	made  map[string]bool // directories, by batches
 }
 
 // list is one file that is written.
@@ -109,8 +120,11 @@ func (w *listWriter) writeAll(r *Reader) error {
 // add adds a file to the list that it belongs to, and its URI to those that caches have
 // to be told of.
 func (w *listWriter) add(f *File) error {
-	if strings.ContainsAny(f.Path, "\r\n\x00") {
-		return fmt.Errorf("the name %q has a line break in it, which lists cannot have: rename the file, or use --format json", f.Path)
+	if why := w.tool.cannotHave(f.Path); why != "" {
+		if f.Phase == Delete {
+			return nil // it cannot have been put
+		}
+		return fmt.Errorf("the name %q %s: rename the file, or use --format json", f.Path, why)
 	}
 	if err := w.purge(f); err != nil || f.Phase == Record {
 		return err // the record is put by itself, on conditions
@@ -119,12 +133,51 @@ func (w *listWriter) add(f *File) error {
 	if err != nil {
 		return err
 	}
-	if w.batches {
+	switch w.tool {
+	case SFTP:
 		return w.writeCommands(l, f)
+	case Rclone:
+		_, err = l.w.WriteString(rcloneNames.Replace(f.Path) + "\n")
+	default:
+		_, err = l.w.WriteString(f.Path + "\n")
 	}
-	_, err = l.w.WriteString(f.Path + "\n")
 	return err
 }
+
+// cannotHave says why a tool cannot upload a file of that name, or nothing. Names in
+// buckets are UTF-8: what else there is, tools refuse, or put under another name.
+func (t Tool) cannotHave(name string) string {
+	switch {
+	case t != Rclone && strings.ContainsAny(name, "\r\n"):
+		return "has a line break in it, which lists cannot have"
+	case t == Rclone && strings.Contains(name, rcloneQuote):
+		return "has the sign in it with which rclone quotes, and which it does not always find again"
+	case t != SFTP && !utf8.ValidString(name):
+		return "is not UTF-8, which names in a bucket have to be"
+	}
+	return ""
+}
+
+const rcloneQuote = "‛"
+
+// rcloneNames turns names into those that rclone has for them, in lists as well: signs
+// that stand for control characters, and a quote before such signs in names. A name as
+// it is would be taken for another one, and left out without a word.
+var rcloneNames = func() *strings.Replacer {
+	const pictures = '␀'
+	var pairs []string
+	for c := rune(1); c <= 0x7f; c++ {
+		picture := pictures + c
+		switch {
+		case c == 0x7f:
+			picture = '␡'
+		case c >= ' ':
+			continue
+		}
+		pairs = append(pairs, string(c), string(picture), string(picture), rcloneQuote+string(picture))
+	}
+	return strings.NewReplacer(pairs...)
+}()
 
 func (w *listWriter) purge(f *File) error {
 	name := PurgeFile
@@ -148,7 +201,7 @@ func (w *listWriter) listOf(f *File) (*list, error) {
 	case !f.Source && f.Type == "application/xml":
 		what.Type, name = f.Type, name+".xml"
 	}
-	if name += ".txt"; w.batches {
+	if name += ".txt"; w.tool == SFTP {
 		name = strings.TrimSuffix(name, ".txt") + ".sftp"
 	}
 	if l := w.open[name]; l != nil {
@@ -178,7 +231,7 @@ func (w *listWriter) close() error {
 }
 
 // writeCommands writes what sftp does with a file: it is put under another name first,
-// so that nobody reads half of it.
+// so that nobody reads half of it, and which no other file has: one of its own digest.
 func (w *listWriter) writeCommands(l *list, f *File) error {
 	name := word(f.Path)
 	if f.Phase == Delete {
@@ -188,7 +241,7 @@ func (w *listWriter) writeCommands(l *list, f *File) error {
 	if err := w.mkdir(l, path.Dir(f.Path)); err != nil {
 		return err
 	}
-	part := word(f.Path + ".part")
+	part := word(path.Join(path.Dir(f.Path), ".wellspring-"+f.SHA256[:16]+".part"))
 	_, err := fmt.Fprintf(l.w, "put %s %s\nrename %s %s\n", word(f.Path), part, part, name)
 	return err
 }

@@ -158,6 +158,26 @@ func (h *Header) check() error {
 	return nil
 }
 
+// count counts a file.
+func (h *Header) count(f *File) {
+	if f.Phase == Delete {
+		h.Deletes++
+	} else {
+		h.Puts++
+		h.PutBytes += f.Length
+	}
+}
+
+// checkCounts returns an error if a plan has not all of its files, as one that was not
+// copied to its end.
+func (h *Header) checkCounts(found *Header) error {
+	if found.Puts != h.Puts || found.Deletes != h.Deletes || found.PutBytes != h.PutBytes {
+		return fmt.Errorf("it has %d files to put and %d to delete, not %d and %d of as many bytes, as it says: remove it, and make a new one against what is live",
+			found.Puts, found.Deletes, h.Puts, h.Deletes)
+	}
+	return nil
+}
+
 func (s *State) check() error {
 	if !isHex(s.SHA256, 64) || !isHex(s.MD5, 32) {
 		return errors.New("it has no digests of the record")

@@ -177,6 +177,8 @@ func TestBad(t *testing.T) {
 		"unknown key":   goodHeader + `{"phase":"delete","path":"x","uri":"x","mode":"rm -rf"}` + "\n",
 		"line in type":  goodHeader + `{"phase":"delete","path":"x","uri":"x","type":"a\nb"}` + "\n",
 		"too late":      goodHeader + `{"phase":"delete","path":"x","uri":"x"}` + "\n" + `{"phase":"bodies","path":"x","uri":"x","sha256":"` + strings.Repeat("0", 64) + `","md5":"` + strings.Repeat("0", 32) + `"}` + "\n",
+		"cut off":       strings.Replace(goodHeader, "{", `{"deletes":2,`, 1) + `{"phase":"delete","path":"x","uri":"x"}` + "\n",
+		"one too many":  goodHeader + `{"phase":"delete","path":"x","uri":"x"}` + "\n",
 		"long line":     strings.Repeat("x", longest+2),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,8 +216,9 @@ func (r *Reader) readFiles() error {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(goodHeader + `{"phase":"delete","path":"x","uri":"x"}` + "\n" + `{"mark":{"notified":"x"}}` + "\n"))
-	f.Add([]byte(goodHeader + `{"phase":"delete","path_bytes":"/w==","uri":"x"}` + "\n"))
+	oneGone := strings.Replace(goodHeader, "{", `{"deletes":1,`, 1)
+	f.Add([]byte(oneGone + `{"phase":"delete","path":"x","uri":"x"}` + "\n" + `{"mark":{"notified":"x"}}` + "\n"))
+	f.Add([]byte(oneGone + `{"phase":"delete","path_bytes":"/w==","uri":"x"}` + "\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		r, err := newReader("plan", bytes.NewReader(content))
 		if err != nil || r.readFiles() != nil {
@@ -286,7 +289,7 @@ func TestLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := WriteLists(r, lists, false)
+		got, err := WriteLists(r, lists, GSUtil)
 		r.Close()
 		if err != nil {
 			t.Fatal(err)
@@ -325,10 +328,10 @@ func TestListsInTheWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := WriteLists(r, dir, false); err == nil || !strings.Contains(err.Error(), "not of an upload") {
+	if _, err := WriteLists(r, dir, AWS); err == nil || !strings.Contains(err.Error(), "not of an upload") {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := WriteLists(r, filepath.Join(dir, "lists"), true); err == nil || !strings.Contains(err.Error(), "line break") {
+	if _, err := WriteLists(r, filepath.Join(dir, "lists"), SFTP); err == nil || !strings.Contains(err.Error(), "line break") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -343,18 +346,68 @@ func TestBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := WriteLists(r, lists, true); err != nil {
+	if _, err := WriteLists(r, lists, SFTP); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(filepath.Join(lists, "01-resources.sftp"))
 	want := `-mkdir ./d
 -mkdir ./d/e
-put ./d/e/a\*\"\\\ é\# ./d/e/a\*\"\\\ é\#.part
-rename ./d/e/a\*\"\\\ é\#.part ./d/e/a\*\"\\\ é\#
-put ./d/-b ./d/-b.part
-rename ./d/-b.part ./d/-b
+put ./d/e/a\*\"\\\ é\# ./d/e/.wellspring-0000000000000000.part
+rename ./d/e/.wellspring-0000000000000000.part ./d/e/a\*\"\\\ é\#
+put ./d/-b ./d/.wellspring-0000000000000000.part
+rename ./d/.wellspring-0000000000000000.part ./d/-b
 `
 	if err != nil || string(b) != want {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, string(b)))
 	}
+}
+
+// TestNames: names that a tool would take for others, or cannot have. What it cannot
+// have put needs no deletion, so that renaming the file helps.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		tool       Tool
+		name, want string // or part of an error
+	}{
+		{Rclone, "tab\t␉␠␡\x7f／．", "tab␉‛␉␠‛␡␡／．\n"},
+		{Rclone, "‛", "quotes"},
+		{Rclone, "a\nb\r", "a␊b␍\n"},
+		{Rclone, "\xff", "UTF-8"},
+		{AWS, "\xff", "UTF-8"},
+		{AWS, "tab\t‛", "tab\t‛\n"},
+		{GSUtil, "a\nb", "line break"},
+		{SFTP, "\xff", "put ./\xff ./.wellspring-0000000000000000.part\nrename ./.wellspring-0000000000000000.part ./\xff\n"},
+	} {
+		dir := t.TempDir()
+		name, lists := filepath.Join(dir, "plan"), filepath.Join(dir, "lists")
+		for _, phase := range []Phase{Resources, Delete} {
+			f := put(phase, test.name)
+			write(t, name, nil, state("a"), f)
+			got, err := writeLists(name, lists, test.tool)
+			switch {
+			case phase == Delete && err != nil:
+				t.Errorf("%s: %q cannot be deleted: %v", test.tool, test.name, err)
+			case phase == Resources && err != nil && !strings.Contains(err.Error(), test.want):
+				t.Errorf("%s: %q: the error is %v", test.tool, test.name, err)
+			case phase == Resources && err == nil && got != test.want:
+				t.Errorf("%s: %q is listed as %q", test.tool, test.name, got)
+			}
+		}
+	}
+}
+
+// writeLists returns the list of resources of a plan.
+func writeLists(name, dir string, tool Tool) (string, error) {
+	r, err := Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	lists, err := WriteLists(r, dir, tool)
+	if err != nil || len(lists.Files) == 0 {
+		return "", err
+	}
+	b, err := os.ReadFile(filepath.Join(dir, lists.Files[0].Name))
+	return string(b), err
 }

@@ -98,14 +98,20 @@ func (r *Reader) line() ([]byte, error) {
 func (r *Reader) Files() iter.Seq2[*File, error] {
 	return func(yield func(*File, error) bool) {
 		rank := 0
+		var found Header // only counts
 		for {
 			line, err := r.line()
 			if line == nil && err == nil {
-				return
+				if err = r.Header.checkCounts(&found); err == nil {
+					return
+				}
 			}
 			var f *File
 			if err == nil {
 				f, err = r.parse(line)
+			}
+			if f != nil {
+				found.count(f)
 			}
 			if err == nil && f != nil {
 				if f.Phase.rank() < rank {

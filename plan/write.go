@@ -72,8 +72,10 @@ func Create(name string, publicationURL string, from *State) (w *Writer, behind 
 	if err != nil {
 		return nil, false, err
 	}
-	w.dir, err = os.MkdirTemp("", "wellspring-plan-")
-	return w, behind, err
+	if w.dir, err = os.MkdirTemp("", "wellspring-plan-"); err != nil {
+		return nil, false, fmt.Errorf("planning the upload in a temporary directory: %w", err)
+	}
+	return w, behind, nil
 }
 
 // settle puts the plan of a run in place that was stopped behind its commit, and
@@ -116,12 +118,7 @@ func (w *Writer) Add(f File) error {
 		w.paths[f.key()] = true
 		w.gone[f.URI] = f.Phase == Delete
 	}
-	if f.Phase == Delete {
-		w.header.Deletes++
-	} else {
-		w.header.Puts++
-		w.header.PutBytes += f.Length
-	}
+	w.header.count(&f)
 	s, err := w.spool(f.Phase)
 	if err == nil {
 		err = writeLine(s.w, &f)
@@ -193,7 +190,11 @@ func (w *Writer) Prepare(h Header) error {
 }
 
 func (w *Writer) write(name string, h Header) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	// What a stopped run left goes first; a link to another file is not followed.
+	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
@@ -266,12 +267,7 @@ func (w *Writer) writePhase(out io.Writer, phase Phase) error {
 // countEarlier counts what stays of the earlier plan.
 func (w *Writer) countEarlier() (kept Header, err error) {
 	err = w.eachEarlier(func(f *File) error {
-		if f.Phase == Delete {
-			kept.Deletes++
-		} else {
-			kept.Puts++
-			kept.PutBytes += f.Length
-		}
+		kept.count(f)
 		return nil
 	})
 	return kept, err

@@ -71,7 +71,7 @@ func (c *cli) plan(cmd *cobra.Command, f *planFlags, name string) error {
 	if !known {
 		return plan.WriteJSON(c.escaped(c.stdout), r)
 	}
-	lists, err := plan.WriteLists(r, f.out, f.format == "sftp")
+	lists, err := plan.WriteLists(r, f.out, plan.Tool(f.format))
 	if err == nil {
 		err = writeUpload(f, example, lists)
 	}

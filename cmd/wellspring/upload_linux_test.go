@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -25,8 +27,9 @@ import (
 
 // remotes are the tools that upload, and where to.
 var remotes = map[string]func(t *testing.T) *remoteSite{
-	"gsutil": func(t *testing.T) *remoteSite { return onDisk(t, "gsutil", "file://") },
-	"sftp":   sftpSite,
+	"gsutil":                 func(t *testing.T) *remoteSite { return onDisk(t, "gsutil", "file://") },
+	"sftp":                   sftpSite,
+	"rclone without digests": withoutDigests,
 	"rclone to a bucket": func(t *testing.T) *remoteSite {
 		s := bucketSite(t, "rclone")
 		s.to, s.rounds = "s3test:"+s.to, 4
@@ -66,6 +69,36 @@ func onDisk(t *testing.T, tool, prefix string) *remoteSite {
 		tool: tool, to: prefix + dir, url: server.URL + "/", inPlace: tool == "gsutil",
 		env: []string{"RCLONE_CONFIG=/dev/null"},
 	}
+}
+
+// withoutDigests is a server that does not tell digests of what it has.
+func withoutDigests(t *testing.T) *remoteSite {
+	s := onDisk(t, "rclone", "")
+	place, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := place.Addr().String()
+	place.Close()
+	server := exec.CommandContext(t.Context(), "rclone", "serve", "webdav", s.to, "--addr", at)
+	server.Env = append(os.Environ(), "RCLONE_CONFIG=/dev/null")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Wait() }) // which the end of the context stops
+	for {
+		if conn, err := net.Dial("tcp", at); err == nil {
+			conn.Close()
+			break
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("rclone serves nothing")
+		}
+		runtime.Gosched()
+	}
+	s.to, s.inPlace = "dav:", true
+	s.env = append(s.env, "RCLONE_CONFIG_DAV_TYPE=webdav", "RCLONE_CONFIG_DAV_URL=http://"+at, "RCLONE_CONFIG_DAV_VENDOR=other")
+	return s
 }
 
 // sftpSite talks to a server without a network.
@@ -131,8 +164,9 @@ func TestUploads(t *testing.T) {
 			t.Parallel()
 			p := &pipeline{t: t, remote: site(t), work: t.TempDir(), files: map[string]string{}}
 			for i := range 40 {
-				p.files[fmt.Sprintf("d%d/page %d [x]*?.txt", i%3, i)] = "first"
+				p.files[page(i)] = "first"
 			}
+			p.files["a"], p.files["a.part"] = "first", "another file"
 			p.files[`-n "q" \ ü.txt`] = "odd"
 			p.files["start.html"] = "<!DOCTYPE html>\n<head><title>Start</title></head>\n"
 			p.deploy()
@@ -177,7 +211,7 @@ type pipeline struct {
 
 func (p *pipeline) edit(round int) {
 	for i := range 40 {
-		name := fmt.Sprintf("d%d/page %d [x]*?.txt", i%3, i)
+		name := page(i)
 		switch (i + round) % 5 {
 		case 0:
 			p.files[name] = fmt.Sprintf("round %d of %d", round, i)
@@ -186,7 +220,11 @@ func (p *pipeline) edit(round int) {
 		}
 	}
 	p.files[fmt.Sprintf("new/%d.txt", round)] = "new"
+	p.files["a"] = fmt.Sprintf("%05d", round) // as long as it was
 }
+
+// page is a name with signs that mean something to one tool or the other.
+func page(i int) string { return fmt.Sprintf("d%d/page %d [x]*?\t␉.txt", i%3, i) }
 
 // build prepares a site and publishes it on an empty disk, and plans the upload.
 func (p *pipeline) build() (site, upload string) {
@@ -260,7 +298,7 @@ func (p *pipeline) check() {
 			p.t.Errorf("%s: %d, %q, not %q", name, code, got, want)
 		}
 	}
-	if code, _ := get(p.t, p.t.Context(), p.remote.url+escaped("d1/page 1 [x]*?.txt")); !p.remote.inPlace && code != http.StatusNotFound {
+	if code, _ := get(p.t, p.t.Context(), p.remote.url+escaped(page(1))); !p.remote.inPlace && code != http.StatusNotFound {
 		p.t.Errorf("a deleted resource is there: %d", code)
 	}
 }
