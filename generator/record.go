@@ -2,6 +2,8 @@ package generator
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/layout"
@@ -53,8 +55,8 @@ func (r *resourceSet) composeRecord(at, now time.Time) error {
 	return nil
 }
 
-// heads returns the heads of the publication as it will be: those that are
-// staged, and those that stay.
+// heads returns the heads of the publication as it will be, those that are staged and
+// those that stay, by their paths: what had to be written again leaves no trace.
 func (r *resourceSet) heads() ([]snapshot.Head, error) {
 	heads := append([]snapshot.Head(nil), r.stage.heads...)
 	have := map[string]bool{}
@@ -94,5 +96,6 @@ func (r *resourceSet) heads() ([]snapshot.Head, error) {
 		}
 		heads = append(heads, h)
 	}
+	slices.SortFunc(heads, func(a, b snapshot.Head) int { return strings.Compare(a.Path, b.Path) })
 	return heads, nil
 }
