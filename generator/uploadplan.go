@@ -250,8 +250,18 @@ func (p *uploadPlan) commit() error {
 	if p == nil {
 		return nil
 	}
-	return p.Commit()
+	if err := p.Commit(); err != nil {
+		return &PlanError{err}
+	}
+	return nil
 }
+
+// PlanError says that a publication is complete, and that its upload plan is not in
+// place.
+type PlanError struct{ Err error }
+
+func (e *PlanError) Error() string { return "the publication is complete, but " + e.Err.Error() }
+func (e *PlanError) Unwrap() error { return e.Err }
 
 // keepPlan has a plan there that says so if there is nothing to upload. One that was not
 // carried out stays as it is.
@@ -262,7 +272,7 @@ func (r *run) keepPlan() error {
 	if err := r.plan.prepare(); err != nil {
 		return err
 	}
-	return r.plan.commit()
+	return r.plan.Commit() // nothing was published
 }
 
 func (p *uploadPlan) close() {

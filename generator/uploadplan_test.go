@@ -306,3 +306,17 @@ func TestPlanKeepsFilesOfSite(t *testing.T) {
 		t.Errorf("deleted (-want +got):\n%s", diff)
 	}
 }
+
+// TestPlanThatIsTakenAway has something else move the next plan, behind the commit.
+func TestPlanThatIsTakenAway(t *testing.T) {
+	t.Parallel()
+	w, _, err := plan.Create(filepath.Join(t.TempDir(), "plan"), "https://example.org/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	var failed *PlanError
+	if err := (&uploadPlan{Writer: w}).commit(); !errors.As(err, &failed) || !strings.Contains(err.Error(), "the publication is complete") {
+		t.Errorf("the error is %v", err)
+	}
+}

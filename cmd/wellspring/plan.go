@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,7 +50,13 @@ With --format json, the plan goes to the standard output as one JSON value.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return c.plan(cmd, f, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := c.plan(cmd, f, args[0])
+			if _, usage := errors.AsType[*usageError](err); err == nil || usage {
+				return err
+			}
+			return &apartError{err}
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

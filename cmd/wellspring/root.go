@@ -256,6 +256,7 @@ func explain(err error) (code int, hint string) {
 		server     *remote.Error
 		audit      *auditError
 		retained   *generator.RetainedError
+		unplanned  *generator.PlanError
 		apart      *apartError
 		untold     *notifyError
 	)
@@ -272,6 +273,8 @@ func explain(err error) (code int, hint string) {
 		return exitFailed, ""
 	case errors.As(err, &retained):
 		return exitFailed, "Do not remove anything there until the next build has written it."
+	case errors.As(err, &unplanned):
+		return exitFailed, "Once the cause is mended, run the same command again: it puts the plan in place. If another run has used the same file, make a new plan against what is live, with --previous."
 	case errors.As(err, &usage):
 		return exitUsage, "See " + usage.command + " --help."
 	case errors.As(err, &output):
