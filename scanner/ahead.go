@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"syscall"
 )
 
 // opened is a directory whose entries are listed, and perhaps looked at.
@@ -57,6 +58,8 @@ func (w *walker) open(parent *opened, e *entry) *opened {
 	switch {
 	case errors.Is(o.err, fs.ErrNotExist):
 		o.vanished, o.dir, o.err = true, nil, nil
+	case errors.Is(o.err, syscall.ENOTDIR): // as it was when its parent was listed
+		o.dir, o.err = nil, fmt.Errorf("%s changed into something else while the source was listed: run again", &o.place)
 	case o.err != nil:
 		o.dir, o.err = nil, fmt.Errorf("opening %s: %w", &o.place, cause(o.err))
 	default:

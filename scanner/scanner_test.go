@@ -218,6 +218,17 @@ func TestScanErrors(t *testing.T) {
 	}
 }
 
+// A directory that is a file when it is opened says nothing of what was below it.
+func TestScanChangedDirectory(t *testing.T) {
+	t.Parallel()
+	tree := newFakeTree("a", "d/e/f")
+	tree.fail["open d/e"] = &fs.PathError{Op: "open", Path: "e", Err: syscall.ENOTDIR}
+	got := scan(t, tree, scanner.Options{Own: []scanner.Own{{}}})
+	if got.err == nil || got.err.Error() != `the directory "d/e" changed into something else while the source was listed: run again` {
+		t.Errorf("got the error %v", got.err)
+	}
+}
+
 // What vanishes is no error, but is told.
 func TestScanVanished(t *testing.T) {
 	t.Parallel()
