@@ -1,21 +1,18 @@
 package notify
 
 import (
-	"cmp"
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"mime"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/wellspring-sync/wellspring/internal/asking"
 )
 
 // HubError says that a hub did not take a notification.
@@ -47,16 +44,6 @@ func newTransport() *http.Transport {
 	return t
 }
 
-// plain returns why the context ended a request, if it did.
-func plain(ctx context.Context, err error) error { return cmp.Or(context.Cause(ctx), err) }
-
-// isUntrusted reports whether an error is about the server's certificate, which will be
-// no other the next time.
-func isUntrusted(err error) bool {
-	var c *tls.CertificateVerificationError
-	return errors.As(err, &c)
-}
-
 // redirect returns where an answer leads to. It does so only on the same host, and not
 // out of https: who is told, and in secret or not, is for the settings to say.
 func redirect(from *url.URL, answer *http.Response) (*url.URL, error) {
@@ -65,9 +52,9 @@ func redirect(from *url.URL, answer *http.Response) (*url.URL, error) {
 		return nil, err
 	}
 	switch {
-	case to.Scheme != "https" && (to.Scheme != "http" || from.Scheme == "https"):
+	case !asking.KeepsScheme(from, to):
 		return nil, fmt.Errorf("it redirects from %s to %q, which is not followed", from.Scheme, clip(to.String()))
-	case !strings.EqualFold(from.Hostname(), to.Hostname()) || port(from) != port(to):
+	case !asking.SameHost(from, to):
 		return nil, fmt.Errorf("it redirects to another host: if %q is where it is now, name that", clip(to.String()))
 	}
 	return to, nil
@@ -94,18 +81,8 @@ func target(from *url.URL, answer *http.Response) (*url.URL, error) {
 	return to, nil
 }
 
-// port returns the port of a URL. The default ports of http and https count as one.
-func port(u *url.URL) string {
-	if p := u.Port(); p != map[string]string{"http": "80", "https": "443"}[u.Scheme] {
-		return p
-	}
-	return ""
-}
-
-// status names a status in our words: those of the server may be anything.
-func status(code int) string {
-	return strings.TrimSpace("it answers " + strconv.Itoa(code) + " " + http.StatusText(code))
-}
+// status says which status a server answers with.
+func status(code int) string { return "it answers " + asking.Status(code) }
 
 // said returns the first line of an answer that is plain text, behind a colon. Hubs say
 // there what they do not like.
@@ -132,34 +109,4 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-const (
-	firstWait   = time.Second
-	longestWait = time.Minute // whatever a hub asks for
-)
-
-// backOff returns how long to wait after so many tries before: twice as long each time,
-// and not the same for all that wait.
-func backOff(tried int) time.Duration {
-	d := min(firstWait<<min(tried, 10), longestWait)
-	return d/2 + rand.N(d/2)
-}
-
-// retryAfter reads a header that is a number of seconds or a date. See RFC 9110 §10.2.3.
-func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if t, err := http.ParseTime(value); err == nil {
-		return max(t.Sub(now), 0)
-	}
-	return 0
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
+const firstWait = time.Second

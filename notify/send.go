@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/asking"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
@@ -178,12 +179,12 @@ func (o *Options) post(ctx context.Context, hub string, header http.Header, cont
 		if !err.passing || tried >= o.Retries {
 			return err
 		}
-		wait := backOff(tried)
+		wait := asking.BackOff(firstWait, tried)
 		if err.after > 0 {
-			wait = max(wait, min(err.after, longestWait))
+			wait = max(wait, min(err.after, asking.LongestWait))
 		}
 		o.Log.Warn("telling the hub: trying again", "error", err, "wait", wait)
-		if err := sleep(ctx, wait); err != nil {
+		if err := asking.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -217,7 +218,7 @@ func (o *Options) try(ctx context.Context, at string, header http.Header, conten
 	request.Header.Set("User-Agent", o.userAgent())
 	answer, err := o.Transport.RoundTrip(request)
 	if err != nil {
-		return "", &HubError{Err: plain(ctx, err), passing: !isUntrusted(err)}
+		return "", &HubError{Err: asking.Cause(ctx, err), passing: !asking.IsUntrusted(err)}
 	}
 	defer answer.Body.Close()
 	code := answer.StatusCode
@@ -236,7 +237,7 @@ func (o *Options) try(ctx context.Context, at string, header http.Header, conten
 	return "", &HubError{
 		Status: code, Err: errors.New(status(code) + said(answer)),
 		passing: code >= 500 && code != http.StatusNotImplemented || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout,
-		after:   retryAfter(answer.Header.Get("Retry-After"), time.Now()),
+		after:   asking.RetryAfter(answer.Header.Get("Retry-After"), time.Now()),
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"math"
 	"net/http"
 	"time"
+
+	"github.com/wellspring-sync/wellspring/internal/asking"
 )
 
 // Document is one as it is going to be served.
@@ -61,7 +63,7 @@ func Wait(ctx context.Context, l *Live, limit time.Duration, o Options) (later b
 		before := done
 		done, later, err = o.look(ctx, l, done)
 		stale, ok := errors.AsType[*StaleError](err)
-		if !ok || isUntrusted(stale.Err) {
+		if !ok || asking.IsUntrusted(stale.Err) {
 			return later, err
 		}
 		left := time.Until(end)
@@ -71,7 +73,7 @@ func Wait(ctx context.Context, l *Live, limit time.Duration, o Options) (later b
 		if tried == 0 || done != before {
 			o.OnWait(err)
 		}
-		if err := sleep(ctx, min(backOff(tried), longestPause, left)); err != nil {
+		if err := asking.Sleep(ctx, min(asking.BackOff(firstWait, tried), longestPause, left)); err != nil {
 			return false, err
 		}
 	}
@@ -144,7 +146,7 @@ func (o *Options) compare(ctx context.Context, d Document) (began []byte, err er
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(sum, &head), io.LimitReader(answer.Body, min(d.Length, math.MaxInt64-maxAnswer)+maxAnswer))
 	if err != nil {
-		return nil, fmt.Errorf("the answer breaks off: %w", plain(ctx, err))
+		return nil, fmt.Errorf("the answer breaks off: %w", asking.Cause(ctx, err))
 	}
 	if n != d.Length || hex.EncodeToString(sum.Sum(nil)) != d.SHA256 {
 		return head, errors.New("it has other content")
@@ -171,7 +173,7 @@ func (o *Options) get(ctx context.Context, at string) (*http.Response, error) {
 		request.Header.Set("Cache-Control", "no-cache")
 		answer, err := o.Transport.RoundTrip(request)
 		if err != nil {
-			return nil, plain(ctx, err)
+			return nil, asking.Cause(ctx, err)
 		}
 		if answer.StatusCode < 300 || answer.StatusCode >= 400 {
 			return answer, nil

@@ -20,6 +20,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wellspring-sync/wellspring/internal/asking"
 )
 
 // errNotSaid says that a server does not tell the length of a file without
@@ -195,7 +197,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.timer.Reset(b.stall)
 	}
 	if err != nil && err != io.EOF {
-		err = &Error{Err: fmt.Errorf("the answer breaks off: %w", noAnswer(plain(b.ctx, err))), passing: true}
+		err = &Error{Err: fmt.Errorf("the answer breaks off: %w", noAnswer(asking.Cause(b.ctx, err))), passing: true}
 	}
 	return n, err
 }

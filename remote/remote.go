@@ -23,6 +23,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/wellspring-sync/wellspring/internal/asking"
 	"github.com/wellspring-sync/wellspring/layout"
 )
 
@@ -88,7 +89,7 @@ func (o *Options) applyDefaults() {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.sleep == nil {
-		o.sleep = sleep
+		o.sleep = asking.Sleep
 	}
 }
 

@@ -1,21 +1,19 @@
 package remote
 
 import (
-	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/wellspring-sync/wellspring/internal/asking"
 )
 
 // errStalled ends a request whose server does not go on.
@@ -71,7 +69,7 @@ func (f *FS) ask(ctx context.Context, method, name string, use func(*http.Respon
 		if !failed.passing || tried == f.o.Retries {
 			return err
 		}
-		wait := max(backOff(tried), min(failed.after, longestWait))
+		wait := max(asking.BackOff(firstWait, tried), min(failed.after, asking.LongestWait))
 		f.o.Log.Warn("fetching the previous publication: trying again", "err", err, "wait", wait)
 		if err := f.o.sleep(ctx, wait); err != nil {
 			return err
@@ -150,15 +148,10 @@ func (f *FS) send(ctx context.Context, method, uri, name string) (*http.Response
 	}
 	answer, err := f.o.Transport.RoundTrip(request)
 	if err != nil {
-		return nil, &Error{Err: noAnswer(plain(ctx, err)), passing: !isUntrusted(err)}
+		return nil, &Error{Err: noAnswer(asking.Cause(ctx, err)), passing: !asking.IsUntrusted(err)}
 	}
 	answer.Request = request // which not every transport sets
 	return answer, nil
-}
-
-// plain returns why the context ended a request, if it did.
-func plain(ctx context.Context, err error) error {
-	return cmp.Or(context.Cause(ctx), err)
 }
 
 // noAnswer hides that something else is missing than the file that the server was
@@ -169,13 +162,6 @@ func noAnswer(err error) error {
 		return errors.New(err.Error())
 	}
 	return err
-}
-
-// isUntrusted reports whether an error is about the server's certificate, which
-// will be no other the next time.
-func isUntrusted(err error) bool {
-	var c *tls.CertificateVerificationError
-	return errors.As(err, &c)
 }
 
 // redirect returns where an answer leads to, or nil if it is no redirect. It does
@@ -190,35 +176,22 @@ func redirect(answer *http.Response) (*url.URL, error) {
 	from := answer.Request.URL
 	to, err := answer.Location()
 	if err != nil {
-		return nil, fmt.Errorf("the server answers %s and not where to", status(answer)) // the cause may repeat a query
+		return nil, fmt.Errorf("the server answers %s and not where to", asking.Status(answer.StatusCode)) // the cause may repeat a query
 	}
 	to.User, to.Fragment, to.RawFragment = nil, "", ""
 	switch {
-	case to.Scheme != "https" && (to.Scheme != "http" || from.Scheme == "https"):
+	case !asking.KeepsScheme(from, to):
 		return nil, fmt.Errorf("the server redirects from %s to %s", from.Scheme, to.Scheme)
-	case !sameHost(from, to):
+	case !asking.SameHost(from, to):
 		return nil, fmt.Errorf("the server %q redirects to another host, %q", from.Host, to.Host)
 	}
 	return to, nil
 }
 
-// sameHost compares hosts and ports. The default ports of http and https count as
-// one.
-func sameHost(a, b *url.URL) bool {
-	return strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
-}
-
-func port(u *url.URL) string {
-	if p := u.Port(); p != map[string]string{"http": "80", "https": "443"}[u.Scheme] {
-		return p
-	}
-	return ""
-}
-
 // checkStatus makes an error of each answer but 200.
 func (f *FS) checkStatus(answer *http.Response, name string) error {
 	code := answer.StatusCode
-	err := fmt.Errorf("the server answers %s", status(answer))
+	err := fmt.Errorf("the server answers %s", asking.Status(answer.StatusCode))
 	switch {
 	case code == http.StatusOK:
 		return nil
@@ -229,7 +202,7 @@ func (f *FS) checkStatus(answer *http.Response, name string) error {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return &Error{Err: fmt.Errorf("%w (--header can carry credentials)", err)}
 	case code >= 500 || code == http.StatusTooManyRequests:
-		return &Error{Err: err, passing: true, after: retryAfter(answer.Header.Get("Retry-After"), time.Now())}
+		return &Error{Err: err, passing: true, after: asking.RetryAfter(answer.Header.Get("Retry-After"), time.Now())}
 	}
 	return &Error{Err: err}
 }
@@ -239,40 +212,4 @@ func isHeadRefused(answer *http.Response) bool {
 		(answer.StatusCode == http.StatusMethodNotAllowed || answer.StatusCode == http.StatusNotImplemented)
 }
 
-// status names a status in our words: those of the server may be anything.
-func status(answer *http.Response) string {
-	return strings.TrimSpace(strconv.Itoa(answer.StatusCode) + " " + http.StatusText(answer.StatusCode))
-}
-
-const (
-	firstWait   = 500 * time.Millisecond
-	longestWait = time.Minute // whatever a server asks for
-)
-
-// backOff returns how long to wait after so many tries before: twice as long each
-// time, and not the same for all that wait.
-func backOff(tried int) time.Duration {
-	d := min(firstWait<<min(tried, 10), longestWait)
-	return d/2 + rand.N(d/2)
-}
-
-// retryAfter reads a header that is a number of seconds or a date. See RFC 9110
-// §10.2.3.
-func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if t, err := http.ParseTime(value); err == nil {
-		return max(t.Sub(now), 0)
-	}
-	return 0
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
+const firstWait = 500 * time.Millisecond

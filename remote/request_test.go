@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/wellspring-sync/wellspring/internal/asking"
 )
 
 func TestStatus(t *testing.T) {
@@ -290,7 +292,7 @@ func TestRetries(t *testing.T) {
 	}
 	within(0, firstWait/2, firstWait)
 	within(1, 20*time.Second, 20*time.Second)
-	within(2, longestWait, longestWait)
+	within(2, asking.LongestWait, asking.LongestWait)
 	within(3, 4*firstWait, 8*firstWait)
 }
 
@@ -300,34 +302,11 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 		w.WriteHeader(503)
 		return true
 	})
-	f, _ := setup(t, s, Options{sleep: sleep})
+	f, _ := setup(t, s, Options{sleep: asking.Sleep})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if err := f.Fetch(ctx, []Want{{Path: "a.xml"}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for value, want := range map[string]time.Duration{
-		"":                              0,
-		"7":                             7 * time.Second,
-		"-7":                            0,
-		"99999999999999999999":          0,
-		"soon":                          0,
-		"Fri, 02 Jan 2026 03:04:15 GMT": 10 * time.Second,
-		"Fri, 02 Jan 2026 03:04:00 GMT": 0,
-	} {
-		if got := retryAfter(value, now); got != want {
-			t.Errorf("%q: got %v, want %v", value, got, want)
-		}
-	}
-	for tried := range 100 {
-		if d := backOff(tried); d < firstWait/2 || d > longestWait {
-			t.Errorf("after %d tries: %v", tried, d)
-		}
 	}
 }
 

@@ -16,11 +16,11 @@ import (
 
 // uploaders are the tools for which a plan can be turned into lists and a script, each
 // with an example of where it uploads to.
-var uploaders = map[string]string{
-	"rclone": "s3:bucket",
-	"aws":    "s3://bucket",
-	"gsutil": "gs://bucket",
-	"sftp":   "user@host:public",
+var uploaders = map[plan.Tool]string{
+	plan.Rclone: "s3:bucket",
+	plan.AWS:    "s3://bucket",
+	plan.GSUtil: "gs://bucket",
+	plan.SFTP:   "user@host:public",
 }
 
 type planFlags struct{ format, out string }
@@ -66,7 +66,8 @@ With --format json, the plan goes to the standard output as one JSON value.`,
 }
 
 func (c *cli) plan(cmd *cobra.Command, f *planFlags, name string) error {
-	example, known := uploaders[f.format]
+	tool := plan.Tool(f.format)
+	example, known := uploaders[tool]
 	if !known && f.format != "json" {
 		return usageErrorf(cmd, "--format is %q, not one of json, rclone, aws, gsutil and sftp", f.format)
 	}
@@ -78,7 +79,7 @@ func (c *cli) plan(cmd *cobra.Command, f *planFlags, name string) error {
 	if !known {
 		return plan.WriteJSON(c.escaped(c.stdout), r)
 	}
-	lists, err := plan.WriteLists(r, f.out, plan.Tool(f.format))
+	lists, err := plan.WriteLists(r, f.out, tool)
 	if err == nil {
 		err = writeUpload(f, example, lists)
 	}
@@ -141,7 +142,7 @@ func (c *cli) printPlan(f *planFlags, lists *plan.Lists) error {
 	if h.IsEmpty() {
 		return c.print("Nothing to upload.\n")
 	}
-	arguments := uploaders[f.format] + " SITE"
+	arguments := uploaders[plan.Tool(f.format)] + " SITE"
 	if h.Apart {
 		arguments += " PUBLICATION"
 	}
