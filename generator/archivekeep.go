@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/wellspring-sync/wellspring/snapshot"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 )
 
 // ArchiveKeep says which archived snapshots are kept: the last one of each of so

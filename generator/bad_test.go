@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/wellspring-sync/wellspring/publish"
-	"github.com/wellspring-sync/wellspring/snapshot"
+	"github.com/wellspring-sync/wellspring/internal/publish"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 )
 
 const badDir = "../testdata/bad"

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/wellspring-sync/wellspring/snapshot"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 )
 
 // filesOf returns all files of a set, with the versions and patches that its lists

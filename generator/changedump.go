@@ -3,9 +3,9 @@ package generator
 import (
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/snapshot"
 	"github.com/wellspring-sync/wellspring/zipdump"
 )
 

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/snapshot"
 	"github.com/wellspring-sync/wellspring/zipdump"
 )
 

@@ -16,10 +16,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wellspring-sync/wellspring/internal/publish"
+	"github.com/wellspring-sync/wellspring/internal/remote"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/publish"
-	"github.com/wellspring-sync/wellspring/remote"
-	"github.com/wellspring-sync/wellspring/snapshot"
 	"github.com/wellspring-sync/wellspring/zipdump"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/wellspring-sync/wellspring/remote"
+	"github.com/wellspring-sync/wellspring/internal/remote"
 )
 
 // server serves a directory, and counts requests.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/wellspring-sync/wellspring/commits"
+	"github.com/wellspring-sync/wellspring/internal/gitlog"
 )
 
 // LastMod says which time is published as that of the last modification of a resource
@@ -34,7 +34,7 @@ type lastMods struct {
 	kind LastMod
 	at   time.Time // of the run
 	// log is read when the first file needs it.
-	log func() (*commits.Times, error)
+	log func() (*gitlog.Times, error)
 
 	committed, uncommitted int
 	firstUncommitted       string
@@ -42,8 +42,8 @@ type lastMods struct {
 }
 
 func newLastMods(ctx context.Context, o *Options, at time.Time) lastMods {
-	return lastMods{kind: o.LastMod, at: at, log: sync.OnceValues(func() (*commits.Times, error) {
-		return commits.Read(ctx, o.Source)
+	return lastMods{kind: o.LastMod, at: at, log: sync.OnceValues(func() (*gitlog.Times, error) {
+		return gitlog.Read(ctx, o.Source)
 	})}
 }
 

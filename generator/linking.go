@@ -10,11 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wellspring-sync/wellspring/original"
-	"github.com/wellspring-sync/wellspring/relation"
-	"github.com/wellspring-sync/wellspring/remote"
+	"github.com/wellspring-sync/wellspring/internal/links"
+	"github.com/wellspring-sync/wellspring/internal/remote"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // linker says what resources link to, and what else rules say of them.
@@ -26,17 +25,17 @@ type linker struct {
 	// pass over it.
 	facts *facts
 	// lists are those of other Sources, by where they are.
-	lists map[string]*original.List
+	lists map[string]*links.List
 	uri   func(path string) string
 }
 
 func (r *run) newLinker(ctx context.Context) (*linker, error) {
-	k := &linker{o: &r.o, uri: r.uri, lists: map[string]*original.List{}}
+	k := &linker{o: &r.o, uri: r.uri, lists: map[string]*links.List{}}
 	if r.o.Links == nil {
 		return k, nil
 	}
 	for _, place := range r.o.Links.Lists() {
-		list, err := original.Read(ctx, place, r.headerFor(place), r.o.Release)
+		list, err := links.ReadList(ctx, place, r.headerFor(place), r.o.Release)
 		if err != nil {
 			k.close()
 			return nil, fmt.Errorf("reading the Resource List %s for links to it: %w", remote.Redacted(place), err)
@@ -78,7 +77,7 @@ func (k *linker) close() {
 }
 
 // plan returns the links that rules give to a resource.
-func (k *linker) plan(f *finding) ([]relation.Planned, error) {
+func (k *linker) plan(f *finding) ([]links.Planned, error) {
 	if k.o.Links == nil || f.Type == resourcesync.Deleted {
 		return nil, nil
 	}
@@ -121,7 +120,7 @@ func (k *linker) describe(f *finding) error {
 }
 
 // toFile completes a link to a file of the source, and reports whether it is there.
-func (k *linker) toFile(l *resourcesync.Link, p relation.Planned) (bool, error) {
+func (k *linker) toFile(l *resourcesync.Link, p links.Planned) (bool, error) {
 	uri := k.uri(p.File)
 	target, ok, err := k.facts.find(uri, p.File)
 	if err != nil || !ok {
@@ -144,7 +143,7 @@ func (k *linker) toFile(l *resourcesync.Link, p relation.Planned) (bool, error) 
 
 // toOriginal completes a link to a resource of another Source, and reports whether
 // that lists it.
-func (k *linker) toOriginal(l *resourcesync.Link, p relation.Planned) (bool, error) {
+func (k *linker) toOriginal(l *resourcesync.Link, p links.Planned) (bool, error) {
 	found, ok, err := k.lists[p.List].Find(l.Href)
 	if err != nil || !ok {
 		k.o.Links.Missing(p.Rule, l.Href)

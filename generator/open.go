@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/publish"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
 

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/internal/links"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/relation"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
@@ -68,7 +68,7 @@ type Options struct {
 	// published.
 	SettingsFile string
 	// Links are what resources link to; nil stands for no links.
-	Links *relation.Rules
+	Links *links.Rules
 	// LastMod says which time of modification is published; by default LastModFile.
 	LastMod LastMod
 	// Resources are rules about what is said of resources. Of those that say

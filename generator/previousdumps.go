@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/scanner"
-	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // maxLost keeps a publication that lost all of its packages from flooding the

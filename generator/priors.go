@@ -5,7 +5,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/wellspring-sync/wellspring/snapshot"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 )
 
 // prior is a resource as it was published: in which sets, and how.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/wellspring-sync/wellspring/relation"
+	"github.com/wellspring-sync/wellspring/internal/links"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/verify"
 )
@@ -118,8 +118,8 @@ func (h *history) prune() {
 }
 
 // linkRules links each resource to a URI or to a file.
-func linkRules(href, file string) *relation.Rules {
-	rules, err := relation.New([]relation.Rule{{Name: "x", Match: []string{"**"}, Rel: "related", Href: href, File: file}})
+func linkRules(href, file string) *links.Rules {
+	rules, err := links.New([]links.Rule{{Name: "x", Match: []string{"**"}, Rel: "related", Href: href, File: file}})
 	if err != nil {
 		panic(err)
 	}
@@ -138,7 +138,7 @@ func (h *history) drawHistory() {
 	}
 	h.options.ArchiveKeep, _ = ParseArchiveKeep(rapid.SampledFrom([]string{"daily=all", "daily=2", "weekly=1,yearly=all"}).Draw(h.t, "archive keep"))
 	h.options.Standard = rapid.SampledFrom([]Standard{"", Standard11, Standard10}).Draw(h.t, "standard")
-	h.options.Links = rapid.SampledFrom([]*relation.Rules{nil, nil, linkRules("https://example.org/{name}", ""), linkRules("", "{dir}/a")}).Draw(h.t, "links")
+	h.options.Links = rapid.SampledFrom([]*links.Rules{nil, nil, linkRules("https://example.org/{name}", ""), linkRules("", "{dir}/a")}).Draw(h.t, "links")
 	h.options.Hub = rapid.SampledFrom([]string{"", testHub}).Draw(h.t, "hub")
 	h.options.KeepChanges, _ = ParseKeep(rapid.SampledFrom([]string{"all", "all", "0", "2d"}).Draw(h.t, "keep"))
 }

@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/notify"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/notify"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // Pruned says what a run of Prune found and did.

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
 

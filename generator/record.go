@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // writeRecord stages the record of the set, if anything of the set is written.

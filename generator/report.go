@@ -3,7 +3,7 @@ package generator
 import (
 	"time"
 
-	"github.com/wellspring-sync/wellspring/notify"
+	"github.com/wellspring-sync/wellspring/internal/notify"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
 )

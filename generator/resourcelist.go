@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // resourceList gathers the entries of the next Resource List in pieces, each of

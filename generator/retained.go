@@ -8,7 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/internal/publish"
 )
 
 // RetainedFile is where a run that leaves bodies where they are says which must

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/wellspring-sync/wellspring/snapshot"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 )
 
 // retire returns the bodies that are kept although nothing names them any more,

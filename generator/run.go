@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/internal/publish"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/publish"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
-	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // Run publishes the source, or goes on with the publication that is there. It

@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // Set is a set of resources with a Capability List of its own. See Z39.99-2017 §9.

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/wellspring-sync/wellspring/relation"
+	"github.com/wellspring-sync/wellspring/internal/links"
 	"github.com/wellspring-sync/wellspring/scanner"
 	"github.com/wellspring-sync/wellspring/verify"
 )
@@ -65,7 +65,7 @@ func TestSetsAreIndependent(t *testing.T) {
 		defer os.RemoveAll(dir)
 		w := newWorld(t, dir)
 		w.options.AllowEmpty, w.options.MaxDelete = true, &Limit{Count: 100, Percent: true}
-		w.options.Links = rapid.SampledFrom([]*relation.Rules{nil, linkRules("https://example.org/{name}", ""), linkRules("", "{path}")}).Draw(t, "links")
+		w.options.Links = rapid.SampledFrom([]*links.Rules{nil, linkRules("https://example.org/{name}", ""), linkRules("", "{path}")}).Draw(t, "links")
 		w.file("x.txt", "x", longAgo)
 		sets := someSets(t, w)
 		in := map[string]bool{"all": true, "d0": true} // so that some always stay

@@ -11,10 +11,10 @@ import (
 	"os"
 	"sync/atomic"
 
+	"github.com/wellspring-sync/wellspring/internal/publish"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/publish"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // stage holds the files of the next publication of a set until all of them are

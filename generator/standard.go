@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // Standard is the version of ResourceSync in whose form changes are published.

@@ -17,10 +17,10 @@ import (
 	"syscall"
 
 	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/internal/plan"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/plan"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // plannedHashes are the digests that a plan has of each file. Buckets want the second

@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wellspring-sync/wellspring/internal/notify"
+	"github.com/wellspring-sync/wellspring/internal/plan"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/notify"
-	"github.com/wellspring-sync/wellspring/plan"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
@@ -131,7 +131,7 @@ func (l *live) put(f *plan.File) {
 func sha256Of(s string) string { b := sha256.Sum256([]byte(s)); return hex.EncodeToString(b[:]) }
 func md5Of(s string) string    { b := md5.Sum([]byte(s)); return hex.EncodeToString(b[:]) }
 
-var links = regexp.MustCompile(`<loc>([^<]*)</loc>|<rs:ln rel="(?:up|index)" href="([^"]*)"`)
+var hrefs = regexp.MustCompile(`<loc>([^<]*)</loc>|<rs:ln rel="(?:up|index)" href="([^"]*)"`)
 
 // checkLinks follows the documents from the Source Description on. Archives may lead to
 // what has gone.
@@ -151,7 +151,7 @@ func (l *live) checkLinks(phase plan.Phase) {
 		if path.Ext(name) != ".xml" && path.Ext(name) != "" || strings.Contains(name, "-archive") {
 			continue
 		}
-		for _, m := range links.FindAllStringSubmatch(content, -1) {
+		for _, m := range hrefs.FindAllStringSubmatch(content, -1) {
 			to, ok := l.layout.PathOf(html.UnescapeString(m[1] + m[2]))
 			if ok && layout.IsOwned(to) && !seen[to] {
 				seen[to] = true

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wellspring-sync/wellspring/internal/links"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
+	"github.com/wellspring-sync/wellspring/internal/timemap"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/memento"
-	"github.com/wellspring-sync/wellspring/relation"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
-	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // Versions says that what resources were is kept beside their lists, for those whose
@@ -28,7 +28,7 @@ type Versions struct {
 	// current one always is.
 	Keep *ArchiveKeep
 	// TimeGate links resources that have versions to a TimeGate; it may be nil.
-	TimeGate *relation.Rules
+	TimeGate *links.Rules
 
 	matched bool
 }
@@ -219,7 +219,7 @@ func (v *versions) link(f *finding, current string) error {
 }
 
 func (v *versions) timeMapLink(f *finding) resourcesync.Link {
-	return resourcesync.Link{Rel: relTimeMap, Href: v.layout.TimeMap(f.URI).URI, Type: memento.MediaType}
+	return resourcesync.Link{Rel: relTimeMap, Href: v.layout.TimeMap(f.URI).URI, Type: timemap.MediaType}
 }
 
 // carryTimeMap leaves what a resource was where it is, although nothing can be added to
@@ -234,19 +234,19 @@ func (v *versions) carryTimeMap(f *finding, timeMap string) error {
 
 // published returns the TimeMap of a resource, which is empty if there is none. What
 // it names elsewhere than beside itself is none of ours.
-func (v *versions) published(timeMap string, own layout.Ref) (*memento.TimeMap, error) {
+func (v *versions) published(timeMap string, own layout.Ref) (*timemap.TimeMap, error) {
 	if timeMap == "" {
-		return &memento.TimeMap{}, nil
+		return &timemap.TimeMap{}, nil
 	}
 	m, err := v.readTimeMap(timeMap)
 	if isGone(err) {
 		v.warn("%s is not there or damaged, and begins anew: %v", timeMap, bare(err))
-		return &memento.TimeMap{}, nil
+		return &timemap.TimeMap{}, nil
 	}
 	if err != nil { // which may pass
 		return nil, fmt.Errorf("reading what is published of versions: %w", err)
 	}
-	m.Versions = slices.DeleteFunc(m.Versions, func(x memento.Version) bool {
+	m.Versions = slices.DeleteFunc(m.Versions, func(x timemap.Version) bool {
 		_, ok := v.pathOf(x.URI, own)
 		return !ok
 	})
@@ -256,22 +256,22 @@ func (v *versions) published(timeMap string, own layout.Ref) (*memento.TimeMap, 
 // isGone reports whether an error says that a TimeMap is not there, or is none. Others
 // say nothing of it.
 func isGone(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, memento.ErrMalformed)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, timemap.ErrMalformed)
 }
 
 const relTimeGate = "timegate"
 
-func (v *versions) readTimeMap(name string) (*memento.TimeMap, error) {
-	b, err := snapshot.ReadFileAtMost(v.out, name, memento.MaxBytes)
+func (v *versions) readTimeMap(name string) (*timemap.TimeMap, error) {
+	b, err := snapshot.ReadFileAtMost(v.out, name, timemap.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
-	return memento.Parse(b)
+	return timemap.Parse(b)
 }
 
 // stageVersions stages what a resource is and, if nothing was kept of it before, what
 // it was, and adds them to its TimeMap. It returns nil if it cannot have both.
-func (v *versions) stageVersions(f *finding, before *snapshot.Previous, m *memento.TimeMap) ([]stagedFile, error) {
+func (v *versions) stageVersions(f *finding, before *snapshot.Previous, m *timemap.TimeMap) ([]stagedFile, error) {
 	if f.content == nil { // no set that has it now has packages
 		return nil, nil
 	}
@@ -285,14 +285,14 @@ func (v *versions) stageVersions(f *finding, before *snapshot.Previous, m *memen
 		if at.IsZero() {
 			at = v.last()
 		}
-		m.Versions = append(m.Versions, memento.Version{URI: former.ref.URI, At: at, Type: before.Metadata.Type})
+		m.Versions = append(m.Versions, timemap.Version{URI: former.ref.URI, At: at, Type: before.Metadata.Type})
 		staged = append(staged, *former)
 	}
 	current, err := v.stageVersion(f, f.content.WriteContent)
 	if err != nil {
 		return nil, err
 	}
-	m.Versions = append(m.Versions, memento.Version{URI: current.ref.URI, At: f.entry.LastModified, Type: f.entry.Metadata.Type})
+	m.Versions = append(m.Versions, timemap.Version{URI: current.ref.URI, At: f.entry.LastModified, Type: f.entry.Metadata.Type})
 	return append(staged, *current), nil
 }
 
@@ -329,8 +329,8 @@ func (v *versions) stageVersion(f *finding, write func(io.Writer) error) (*stage
 }
 
 // put publishes a version that a TimeMap names, unless it is there already.
-func (v *versions) put(x stagedFile, m *memento.TimeMap, known map[string]bool) error {
-	named := slices.ContainsFunc(m.Versions, func(other memento.Version) bool { return other.URI == x.ref.URI })
+func (v *versions) put(x stagedFile, m *timemap.TimeMap, known map[string]bool) error {
+	named := slices.ContainsFunc(m.Versions, func(other timemap.Version) bool { return other.URI == x.ref.URI })
 	if !named || known[x.ref.URI] && v.isThere(x.ref.Path) {
 		return x.discard()
 	}
@@ -364,7 +364,7 @@ func extensionOf(name string) string {
 }
 
 // thin drops versions that are not to be kept, but not the current one.
-func (v *versions) thin(m *memento.TimeMap, current string) {
+func (v *versions) thin(m *timemap.TimeMap, current string) {
 	if v.o.Versions.Keep == nil {
 		return
 	}
@@ -377,7 +377,7 @@ func (v *versions) thin(m *memento.TimeMap, current string) {
 	for _, k := range kept {
 		stays[k.URI] = true
 	}
-	var left []memento.Version
+	var left []timemap.Version
 	for _, x := range m.Versions {
 		if stays[x.URI] {
 			left = append(left, x)
@@ -530,8 +530,8 @@ func (f *finding) formerLength() int64 {
 }
 
 // resource returns what templates can say of the finding.
-func (f *finding) resource() *relation.Resource {
+func (f *finding) resource() *links.Resource {
 	first, _, _ := strings.Cut(string(f.entry.Metadata.Hash), " ")
 	_, digest, _ := strings.Cut(first, ":")
-	return &relation.Resource{Path: f.Path, URI: f.URI, Hash: digest}
+	return &links.Resource{Path: f.Path, URI: f.URI, Hash: digest}
 }

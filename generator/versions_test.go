@@ -15,13 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/wellspring-sync/wellspring/internal/links"
+	"github.com/wellspring-sync/wellspring/internal/patch"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
+	"github.com/wellspring-sync/wellspring/internal/timemap"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/memento"
-	"github.com/wellspring-sync/wellspring/patch"
-	"github.com/wellspring-sync/wellspring/relation"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
-	"github.com/wellspring-sync/wellspring/snapshot"
 	"github.com/wellspring-sync/wellspring/verify"
 )
 
@@ -70,7 +70,7 @@ func TestAnyVersions(t *testing.T) {
 		h.options.AllowEmpty, h.options.MaxDelete = true, &Limit{Count: 100, Percent: true}
 		h.options.Dumps = Dumps{Resource: true, Change: rapid.Bool().Draw(t, "change dump")}
 		h.options.Versions, h.options.Patches = &Versions{}, &Patches{}
-		h.options.Links = rapid.SampledFrom([]*relation.Rules{nil, linkRules("", "{dir}/a.json")}).Draw(t, "links")
+		h.options.Links = rapid.SampledFrom([]*links.Rules{nil, linkRules("", "{dir}/a.json")}).Draw(t, "links")
 		h.options.Rotate = rapid.SampledFrom([]Rotation{{}, {Period: "run"}}).Draw(t, "rotate")
 		h.options.KeepChanges = rapid.SampledFrom([]Keep{{forever: true}, {duration: -1}}).Draw(t, "keep")
 		archive := rapid.Bool().Draw(t, "archive")
@@ -230,7 +230,7 @@ func (h *versioned) checkResources(l layout.Layout, s *snapshot.Snapshot, named 
 func (h *versioned) checkTimeMap(l layout.Layout, uri, current string, want []string, named map[string]bool) {
 	ref := l.TimeMap(uri)
 	named[ref.Path] = true
-	m, err := memento.Parse([]byte(h.content(ref.Path)))
+	m, err := timemap.Parse([]byte(h.content(ref.Path)))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func TestVersionsAreThinned(t *testing.T) {
 		w.now = w.now.Add(12 * time.Hour)
 	}
 	l, _ := layout.New(w.options.Identity)
-	m, err := memento.Parse([]byte(tree(t, w.out)[l.TimeMap("https://example.org/a.txt").Path]))
+	m, err := timemap.Parse([]byte(tree(t, w.out)[l.TimeMap("https://example.org/a.txt").Path]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -493,14 +493,14 @@ func TestVersionsWithoutDumps(t *testing.T) {
 }
 
 // onlyTimeMap returns the one TimeMap that there is.
-func onlyTimeMap(t *testing.T, out string) *memento.TimeMap {
+func onlyTimeMap(t *testing.T, out string) *timemap.TimeMap {
 	t.Helper()
-	var found *memento.TimeMap
+	var found *timemap.TimeMap
 	for name, content := range tree(t, out) {
 		if path.Base(name) != "timemap.link" {
 			continue
 		}
-		m, err := memento.Parse([]byte(content))
+		m, err := timemap.Parse([]byte(content))
 		if err != nil || found != nil {
 			t.Fatalf("%s: %v, beside another one: %v", name, err, found != nil)
 		}
@@ -542,13 +542,13 @@ func TestHostileTimeMaps(t *testing.T) {
 	}
 	l, _ := layout.New(w.options.Identity)
 	own, others := l.TimeMap("https://example.org/a.csv"), path.Dir(l.TimeMap("https://example.org/k.csv").Path)
-	m, err := memento.Parse([]byte(tree(t, w.out)[own.Path]))
+	m, err := timemap.Parse([]byte(tree(t, w.out)[own.Path]))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name := range tree(t, w.out) {
 		if strings.HasPrefix(name, others) || strings.HasPrefix(name, "resourcesync/patches/") || name == "resourcesync/resourcelist.xml" {
-			m.Versions = append(m.Versions, memento.Version{URI: "https://example.org/" + name, At: longAgo.AddDate(-9, 0, 0)})
+			m.Versions = append(m.Versions, timemap.Version{URI: "https://example.org/" + name, At: longAgo.AddDate(-9, 0, 0)})
 		}
 	}
 	m.Sort()

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wellspring-sync/wellspring/relation"
-	"github.com/wellspring-sync/wellspring/settings"
+	"github.com/wellspring-sync/wellspring/internal/links"
+	"github.com/wellspring-sync/wellspring/internal/settings"
 	"github.com/wellspring-sync/wellspring/verify"
 )
 
@@ -92,7 +92,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", field.Name, field.Type, markdownCell(field.Doc))
 		}
 	}
-	b.WriteString("\nIn templates, these stand for parts of the path of a resource: " + relation.Variables + ".\n")
+	b.WriteString("\nIn templates, these stand for parts of the path of a resource: " + links.Variables + ".\n")
 	if *updateDocs {
 		if err := os.WriteFile(settingsFile, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/internal/publish"
 )
 
 // copyTree copies a tree, with the times of its files, or nothing if there is

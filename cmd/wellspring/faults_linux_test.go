@@ -17,7 +17,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/internal/publish"
 )
 
 // Variables for the whole harness, which takes minutes. By default a sample of

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/internal/publish"
 )
 
 // This reader of publications shares nothing with the program that could be

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/internal/publish"
 )
 
 // noLocks is a build on a file system that says it has no locks.

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wellspring-sync/wellspring/generator"
-	"github.com/wellspring-sync/wellspring/prepare"
-	"github.com/wellspring-sync/wellspring/settings"
+	"github.com/wellspring-sync/wellspring/internal/prepare"
+	"github.com/wellspring-sync/wellspring/internal/settings"
 )
 
 // hostFlag is what --host is called, in build and in prepare.

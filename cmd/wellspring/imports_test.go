@@ -13,41 +13,38 @@ const module = "github.com/wellspring-sync/wellspring/"
 // allowed says which packages of ours each package may import: those to the
 // right of it in the picture of ARCHITECTURE.md.
 var allowed = map[string][]string{
-	"cmd/wellspring":  {"generator", "hashing", "history", "layout", "notify", "plan", "prepare", "publish", "relation", "remote", "resourcesync", "scanner", "serve", "settings", "snapshot", "templates", "verify", "watch"},
-	"generator":       {"commits", "hashing", "layout", "memento", "notify", "original", "patch", "plan", "publish", "relation", "remote", "resourcesync", "scanner", "snapshot", "templates", "zipdump"},
-	"hashing":         {"resourcesync"},
-	"history":         {"resourcesync", "snapshot"},
-	"internal/asking": {},
-	"layout":          {},
-	"original":        {"remote", "resourcesync"},
-	"commits":         {},
-	"memento":         {},
-	"notify":          {"internal/asking", "resourcesync"},
-	"patch":           {},
-	"plan":            {"notify"},
-	"prepare":         {"layout", "scanner", "templates"},
-	"publish":         {},
-	"relation":        {"resourcesync"},
-	"remote":          {"internal/asking", "layout"},
-	"release/sbom":    {},
-	"resourcesync":    {},
-	"scanner":         {},
-	"serve":           {},
-	"settings":        {},
-	"snapshot":        {"layout", "resourcesync"},
-	"templates":       {},
-	"verify":          {"resourcesync"},
-	"watch":           {},
-	"zipdump":         {},
-
-	"internal/testhub": {}, // for tests
+	"cmd/wellspring":      {"generator", "hashing", "internal/links", "internal/notify", "internal/plan", "internal/prepare", "internal/publish", "internal/remote", "internal/serve", "internal/settings", "internal/snapshot", "internal/watch", "layout", "resourcesync", "scanner", "templates", "verify"},
+	"generator":           {"hashing", "internal/gitlog", "internal/links", "internal/notify", "internal/patch", "internal/plan", "internal/publish", "internal/remote", "internal/snapshot", "internal/timemap", "layout", "resourcesync", "scanner", "templates", "zipdump"},
+	"hashing":             {"resourcesync"},
+	"internal/gitlog":     {},
+	"internal/httpclient": {},
+	"internal/links":      {"internal/remote", "resourcesync"},
+	"internal/notify":     {"internal/httpclient", "resourcesync"},
+	"internal/patch":      {},
+	"internal/plan":       {"internal/notify"},
+	"internal/prepare":    {"layout", "scanner", "templates"},
+	"internal/publish":    {},
+	"internal/remote":     {"internal/httpclient", "layout"},
+	"internal/serve":      {},
+	"internal/settings":   {},
+	"internal/snapshot":   {"layout", "resourcesync"},
+	"internal/testhub":    {},
+	"internal/timemap":    {},
+	"internal/tools/sbom": {},
+	"internal/watch":      {},
+	"layout":              {},
+	"resourcesync":        {},
+	"scanner":             {},
+	"templates":           {},
+	"verify":              {"resourcesync"},
+	"zipdump":             {},
 }
 
 // shared says which packages may import a module that more than one of them needs: they
 // use different packages of it.
 var shared = map[string][]string{
-	"github.com/klauspost/compress": {"patch", "zipdump"},
-	"golang.org/x/net":              {"prepare", "verify"},
+	"github.com/klauspost/compress": {"internal/patch", "zipdump"},
+	"golang.org/x/net":              {"internal/prepare", "verify"},
 }
 
 // TestImportsPointOneWay keeps packages apart, and each third-party module in

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/wellspring-sync/wellspring/settings"
+	"github.com/wellspring-sync/wellspring/internal/settings"
 )
 
 func (c *cli) initCommand() *cobra.Command {

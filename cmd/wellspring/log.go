@@ -13,12 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wellspring-sync/wellspring/generator"
-	"github.com/wellspring-sync/wellspring/history"
+	"github.com/wellspring-sync/wellspring/internal/publish"
+	"github.com/wellspring-sync/wellspring/internal/remote"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/publish"
-	"github.com/wellspring-sync/wellspring/remote"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/snapshot"
 )
 
 // logFlags say which changes are told, and where the publication is.
@@ -90,7 +89,7 @@ func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
 	if !since.IsZero() {
 		report.Since = resourcesync.FormatDateTime(since)
 	}
-	events := history.Since(cmd.Context(), s, lists, since)
+	events := snapshot.Since(cmd.Context(), s, lists, since)
 	if !cmd.Flags().Changed("resource") {
 		return c.showRuns(report, lists[0].From.Before(since), events)
 	}
@@ -254,7 +253,7 @@ type logChange struct {
 
 // showRuns tells the runs, beginning with what was before them unless they are only
 // some of those that are listed.
-func (c *cli) showRuns(report *logReport, some bool, events history.Events) error {
+func (c *cli) showRuns(report *logReport, some bool, events snapshot.Events) error {
 	report.Runs = []logRun{}
 	baseline := "published for the first time"
 	if !report.First {
@@ -266,7 +265,7 @@ func (c *cli) showRuns(report *logReport, some bool, events history.Events) erro
 		}
 	}
 	none := true
-	for r, err := range history.Runs(events) {
+	for r, err := range snapshot.Runs(events) {
 		if err != nil {
 			return &readingError{err, false}
 		}
@@ -282,7 +281,7 @@ func (c *cli) showRuns(report *logReport, some bool, events history.Events) erro
 }
 
 // showChanges tells the changes of one resource.
-func (c *cli) showChanges(report *logReport, some bool, events history.Events) error {
+func (c *cli) showChanges(report *logReport, some bool, events snapshot.Events) error {
 	report.Changes = []logChange{}
 	from := report.From
 	if some {
@@ -292,7 +291,7 @@ func (c *cli) showChanges(report *logReport, some bool, events history.Events) e
 		return err
 	}
 	none := true
-	for e, err := range history.Of(events, report.Resource) {
+	for e, err := range snapshot.EventsOf(events, report.Resource) {
 		if err != nil {
 			return &readingError{err, false}
 		}

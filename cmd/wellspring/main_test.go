@@ -24,7 +24,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/wellspring-sync/wellspring/publish"
+	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wellspring-sync/wellspring/notify"
-	"github.com/wellspring-sync/wellspring/plan"
+	"github.com/wellspring-sync/wellspring/internal/notify"
+	"github.com/wellspring-sync/wellspring/internal/plan"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 

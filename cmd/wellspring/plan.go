@@ -10,7 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"github.com/wellspring-sync/wellspring/plan"
+	"github.com/wellspring-sync/wellspring/internal/plan"
 	"github.com/wellspring-sync/wellspring/templates"
 )
 

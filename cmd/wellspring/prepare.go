@@ -14,9 +14,9 @@ import (
 
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/internal/prepare"
+	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/prepare"
-	"github.com/wellspring-sync/wellspring/publish"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
 

@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wellspring-sync/wellspring/generator"
-	"github.com/wellspring-sync/wellspring/publish"
-	"github.com/wellspring-sync/wellspring/remote"
-	"github.com/wellspring-sync/wellspring/snapshot"
+	"github.com/wellspring-sync/wellspring/internal/publish"
+	"github.com/wellspring-sync/wellspring/internal/remote"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 )
 
 // version can be set by the linker; else the build information has it.

@@ -19,10 +19,10 @@ import (
 
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/hashing"
+	"github.com/wellspring-sync/wellspring/internal/serve"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
-	"github.com/wellspring-sync/wellspring/serve"
 )
 
 // serveFlags say where to serve, and whether to build.

@@ -10,9 +10,9 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/wellspring-sync/wellspring/generator"
-	"github.com/wellspring-sync/wellspring/relation"
+	"github.com/wellspring-sync/wellspring/internal/links"
+	"github.com/wellspring-sync/wellspring/internal/settings"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/settings"
 )
 
 // setSets takes the sets of resources from the file of settings.
@@ -188,8 +188,8 @@ func (l *loaded) setBeside(o *generator.Options) (err error) {
 			return fmt.Errorf("%s: versions: %w", l.at(v.Line), err)
 		}
 		if v.TimeGate != "" {
-			rule := relation.Rule{Name: l.at(v.Line) + ": versions: timegate", Match: []string{"**"}, Rel: "timegate", Href: v.TimeGate}
-			if o.Versions.TimeGate, err = relation.New([]relation.Rule{rule}); err != nil {
+			rule := links.Rule{Name: l.at(v.Line) + ": versions: timegate", Match: []string{"**"}, Rel: "timegate", Href: v.TimeGate}
+			if o.Versions.TimeGate, err = links.New([]links.Rule{rule}); err != nil {
 				return err
 			}
 		}

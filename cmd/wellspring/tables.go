@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/internal/links"
+	"github.com/wellspring-sync/wellspring/internal/notify"
+	"github.com/wellspring-sync/wellspring/internal/remote"
+	"github.com/wellspring-sync/wellspring/internal/settings"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/notify"
-	"github.com/wellspring-sync/wellspring/relation"
-	"github.com/wellspring-sync/wellspring/remote"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
-	"github.com/wellspring-sync/wellspring/settings"
 )
 
 // setTables takes what the file of settings says that no flag does.
@@ -132,17 +132,17 @@ func (l *loaded) setLinks(o *generator.Options) (err error) {
 	if len(l.file.Links) == 0 {
 		return nil
 	}
-	var rules []relation.Rule
+	var rules []links.Rule
 	for _, link := range l.file.Links {
 		pri := 0
 		if link.Pri != nil {
 			pri = *link.Pri
 		}
-		rules = append(rules, relation.Rule{
+		rules = append(rules, links.Rule{
 			Name: l.at(link.Line), Match: link.Match, Rel: link.Rel, Href: link.Href, File: link.File,
 			Pri: pri, Type: link.Type, Profile: link.Profile, List: l.relativeTo(link.List),
 		})
 	}
-	o.Links, err = relation.New(rules)
+	o.Links, err = links.New(rules)
 	return err
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/internal/plan"
+	"github.com/wellspring-sync/wellspring/internal/publish"
+	"github.com/wellspring-sync/wellspring/internal/watch"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/plan"
-	"github.com/wellspring-sync/wellspring/publish"
 	"github.com/wellspring-sync/wellspring/scanner"
-	"github.com/wellspring-sync/wellspring/watch"
 )
 
 // watchFlags say when to build again.
