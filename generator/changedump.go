@@ -9,9 +9,8 @@ import (
 	"github.com/wellspring-sync/wellspring/zipdump"
 )
 
-// changeDump writes the packages with the changes of a run. Each has the events
-// that one Change List could hold, with their time, which is known only in the
-// end.
+// changeDump writes the packages with the changes of a run, one for each chunk of
+// events.
 type changeDump struct {
 	stage  *stage
 	layout layout.Layout
@@ -47,7 +46,7 @@ func (c *changeDump) write(e *events, at time.Time) error {
 	if len(e.chunks) == 0 && c.last != nil && !c.linked {
 		return nil
 	}
-	if err := c.writePackages(e, at); err != nil {
+	if err := c.writePackages(e); err != nil {
 		return err
 	}
 	return c.writeHead(at)
@@ -63,12 +62,11 @@ func (c *changeDump) retain(packages []*snapshot.Package, at time.Time) []*snaps
 	return packages[n:]
 }
 
-// writePackages stages a package for each chunk of events, of which the last one
-// is published at the time at.
-func (c *changeDump) writePackages(e *events, at time.Time) error {
+// writePackages stages a package for each chunk of events.
+func (c *changeDump) writePackages(e *events) error {
 	from := c.end()
 	for i := range e.chunks {
-		p := &snapshot.Package{From: from, Until: at.Add(-time.Duration(len(e.chunks)-1-i) * time.Second)}
+		p := &snapshot.Package{From: from, Until: e.chunks[i].at}
 		if err := c.writePackage(e, &e.chunks[i], p); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package generator
 import (
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 )
 
 // events gathers the changes of a run, in the order of URIs, before it is known
-// when they are published. They are cut where one Change List could not hold
-// more; each chunk is then published with a time of its own.
+// when they are published. They are cut where one Change List, or one package of the
+// Change Dump, could not hold more; each chunk is then published with a time of its own.
 type events struct {
 	stage    *stage
 	standard Standard
@@ -24,6 +25,10 @@ type events struct {
 	chunks   []chunk
 	total    int
 	buf      []byte
+	// inList are the events in the last list, and listBytes how long they are there, if
+	// the open list of the last publication takes none.
+	inList    int
+	listBytes int64
 	// What is written by now: of which chunk, and how many of its events.
 	writing, written int
 	// packageSize is how large the package of a chunk may be, in bytes; 0 if
@@ -32,9 +37,12 @@ type events struct {
 	policy      zipdump.Policy
 }
 
-// chunk is a run of events that go into one Change List.
+// chunk is a run of events with one time, which go into one Change List and into one
+// package.
 type chunk struct {
-	start, end int64 // in the staged file
+	at         time.Time // once it is known
+	begins     bool      // another Change List than the chunk before
+	start, end int64     // in the staged file
 	entries    int
 	bytes      int64 // as they will be published
 	weight     int64 // in the package
@@ -42,7 +50,7 @@ type chunk struct {
 }
 
 func newEvents(st *stage, standard Standard, l layout.Layout, lim limits, packageSize int64, policy zipdump.Policy) (*events, error) {
-	some := time.Unix(0, 0)
+	some := time.Unix(0, 1000) // with a fraction
 	head := changeListHead(l, true, some, some)
 	head.Links = append(head.Links, resourcesync.Link{Rel: resourcesync.RelArchives, Href: l.Archive(string(resourcesync.ChangeList)).URI})
 	b, err := resourcesync.AppendHead(nil, &head)
@@ -68,6 +76,32 @@ func changeListHead(l layout.Layout, indexed bool, from, until time.Time) resour
 	return d
 }
 
+// date gives the chunks their times. The last one is published at the time at, and those
+// before it a step earlier each.
+func (e *events) date(at time.Time, step time.Duration) {
+	for i := range e.chunks {
+		e.chunks[i].at = at.Add(-time.Duration(len(e.chunks)-1-i) * step)
+	}
+}
+
+// lists yields the chunks of each Change List that the events fill.
+func (e *events) lists() iter.Seq[[]chunk] {
+	return func(yield func([]chunk) bool) {
+		start := 0
+		for i := range e.chunks {
+			if i > start && e.chunks[i].begins {
+				if !yield(e.chunks[start:i]) {
+					return
+				}
+				start = i
+			}
+		}
+		if start < len(e.chunks) {
+			yield(e.chunks[start:])
+		}
+	}
+}
+
 // place decides in which list, and in which package, a change is going to be. Its
 // entry may become longer than it is by now, by at most so many bytes.
 func (e *events) place(f *finding, more int64) error {
@@ -89,6 +123,8 @@ func (e *events) place(f *finding, more int64) error {
 	c.entries++
 	c.bytes += size
 	c.weight += weight
+	e.inList++
+	e.listBytes += size
 	e.total++
 	return c.pack(f, e.policy)
 }
@@ -167,13 +203,16 @@ func (e *events) chunk(size, weight int64) (*chunk, error) {
 	next := chunk{}
 	if n := len(e.chunks); n > 0 {
 		c := &e.chunks[n-1]
-		if c.entries < e.limits.entries && c.bytes+size <= e.room &&
-			(e.packageSize == 0 || c.weight+weight <= e.packageSize) {
+		next.begins = e.inList == e.limits.entries || e.listBytes+size > e.room
+		if !next.begins && (e.packageSize == 0 || c.weight+weight <= e.packageSize) {
 			return c, nil
 		}
 		if err := c.pause(); err != nil {
 			return nil, err
 		}
+	}
+	if next.begins {
+		e.inList, e.listBytes = 0, 0
 	}
 	if e.packageSize > 0 {
 		var err error
@@ -293,7 +332,7 @@ func (c *changeLists) relink() error {
 	if c.indexed() {
 		head, index = changeListHead(c.layout, true, open.From, time.Time{}), c.layout.ChangeList().URI
 	}
-	doc, err := c.list(&head, open, nil, time.Time{})
+	doc, err := c.list(&head, open, nil)
 	if err != nil {
 		return err
 	}
@@ -304,24 +343,23 @@ func (c *changeLists) relink() error {
 	return c.index(c.last.Changes)
 }
 
-// write stages what the events change. The last chunk is published at the time
-// at, those before it a second earlier each.
+// write stages what the events change.
 func (c *changeLists) write(at time.Time) error {
 	open, err := c.last.OpenList()
 	if err != nil {
 		return err
 	}
-	chunks := c.events.chunks
-	if len(chunks) == 1 && c.fits(open, &chunks[0], at) {
+	if c.fits(open, at) {
 		return c.extend(open, at)
 	}
 	return c.closeAndBegin(open, at)
 }
 
-// fits reports whether the open list can take a chunk of events of a time, also
+// fits reports whether the open list can take the events of a run of the time at, also
 // once it has been given what a closed list under an Index needs.
-func (c *changeLists) fits(open *snapshot.OpenList, k *chunk, at time.Time) bool {
-	return !c.isOver(open, at) && open.Entries+k.entries <= c.events.limits.entries && open.Bytes+k.bytes <= c.events.room
+func (c *changeLists) fits(open *snapshot.OpenList, at time.Time) bool {
+	e := c.events
+	return !c.isOver(open, at) && open.Entries+e.total <= e.limits.entries && open.Bytes+e.toWrite() <= e.room
 }
 
 // isOver reports whether the open list has been open for long enough, or has
@@ -342,7 +380,7 @@ func (c *changeLists) extend(open *snapshot.OpenList, at time.Time) error {
 		head, index = changeListHead(c.layout, true, open.From, time.Time{}), c.layout.ChangeList().URI
 	}
 	c.stage.tell(resourcesync.ChangeList, open.Ref, index)
-	doc, err := c.list(&head, open, &c.events.chunks[0], at)
+	doc, err := c.list(&head, open, c.events.chunks)
 	if err != nil {
 		return err
 	}
@@ -373,26 +411,25 @@ func (c *changeLists) closeAndBegin(open *snapshot.OpenList, at time.Time) error
 	var old *document
 	if open.Entries > 0 {
 		list := snapshot.ChangeList{Ref: c.layout.ChangeListFrom(open.From), From: open.From, Until: c.last.Last}
-		doc, err := c.closedList(&list, open, nil, time.Time{})
+		doc, err := c.closedList(&list, open, nil)
 		if err != nil {
 			return err
 		}
 		old, from = doc, list.Until
 		closed = append(closed, list)
 	}
-	chunks := c.events.chunks
-	for i := range chunks {
+	for chunks := range c.events.lists() {
 		list := snapshot.ChangeList{Ref: c.layout.ChangeListFrom(from), From: from}
-		datetime := at.Add(-time.Duration(len(chunks)-1-i) * time.Second)
-		if i == len(chunks)-1 {
-			if err := c.openList(list, &chunks[i], datetime); err != nil {
+		from = chunks[len(chunks)-1].at
+		if from.Equal(at) { // the last one
+			if err := c.openList(list, chunks); err != nil {
 				return err
 			}
 			closed = append(closed, list)
 			break
 		}
-		list.Until = datetime
-		doc, err := c.closedList(&list, nil, &chunks[i], datetime)
+		list.Until = from
+		doc, err := c.closedList(&list, nil, chunks)
 		if err != nil {
 			return err
 		}
@@ -400,7 +437,6 @@ func (c *changeLists) closeAndBegin(open *snapshot.OpenList, at time.Time) error
 			return err
 		}
 		closed = append(closed, list)
-		from = datetime
 	}
 	if old != nil {
 		if err := c.stage.put(old, c.layout.ChangeListFrom(open.From), true); err != nil {
@@ -412,9 +448,9 @@ func (c *changeLists) closeAndBegin(open *snapshot.OpenList, at time.Time) error
 
 // closedList stages a list with its end, and completes what the Index says of
 // it.
-func (c *changeLists) closedList(list *snapshot.ChangeList, open *snapshot.OpenList, k *chunk, datetime time.Time) (*document, error) {
+func (c *changeLists) closedList(list *snapshot.ChangeList, open *snapshot.OpenList, chunks []chunk) (*document, error) {
 	head := changeListHead(c.layout, true, list.From, list.Until)
-	doc, err := c.list(&head, open, k, datetime)
+	doc, err := c.list(&head, open, chunks)
 	if err != nil {
 		return nil, err
 	}
@@ -425,18 +461,18 @@ func (c *changeLists) closedList(list *snapshot.ChangeList, open *snapshot.OpenL
 	return doc, nil
 }
 
-func (c *changeLists) openList(list snapshot.ChangeList, k *chunk, datetime time.Time) error {
+func (c *changeLists) openList(list snapshot.ChangeList, chunks []chunk) error {
 	head := changeListHead(c.layout, true, list.From, time.Time{})
 	c.stage.tell(resourcesync.ChangeList, list.Ref, c.layout.ChangeList().URI)
-	doc, err := c.list(&head, nil, k, datetime)
+	doc, err := c.list(&head, nil, chunks)
 	if err != nil {
 		return err
 	}
 	return c.stage.put(doc, list.Ref, false)
 }
 
-// list stages a Change List with the entries of an old one, of a chunk, or both.
-func (c *changeLists) list(head *resourcesync.Document, open *snapshot.OpenList, k *chunk, datetime time.Time) (*document, error) {
+// list stages a Change List with the entries of an old one, of chunks, or both.
+func (c *changeLists) list(head *resourcesync.Document, open *snapshot.OpenList, chunks []chunk) (*document, error) {
 	doc, err := c.stage.create()
 	if err != nil {
 		return nil, err
@@ -461,9 +497,9 @@ func (c *changeLists) list(head *resourcesync.Document, open *snapshot.OpenList,
 			return nil, err
 		}
 	}
-	if k != nil {
-		err := c.events.each(*k, func(e *resourcesync.Entry) error {
-			c.standard.stamp(e, datetime)
+	for _, k := range chunks {
+		err := c.events.each(k, func(e *resourcesync.Entry) error {
+			c.standard.stamp(e, k.at)
 			withoutPaths(e)
 			return write(e)
 		})

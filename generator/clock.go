@@ -1,32 +1,77 @@
 package generator
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
-// clockLead is how far a publication may be ahead of the clock without a word:
-// several runs in one second are each a second later than the one before.
-const clockLead = time.Minute
+const (
+	// clockLead is how far behind the last publication a time may be that is given, or
+	// a clock that is accepted, without a word.
+	clockLead = time.Minute
+	// longestWait is for how long a run waits until the clock is later than the last
+	// publication. Runs that follow each other at once take a second of it.
+	longestWait = 5 * time.Second
+	// chunkRoom is how long after the last publication a run begins: time enough for
+	// 100,000 chunks of events, each with a microsecond of its own.
+	chunkRoom = 100 * time.Millisecond
+)
 
-// checkClock decides on the time of the run.
-func (r *run) checkClock() error {
-	r.now = r.o.Now().UTC().Truncate(time.Second)
-	last := r.last()
-	if !r.o.FixedClock && !r.o.AcceptClock && !last.IsZero() && !r.now.After(last.Add(-24*time.Hour)) {
-		return &Refusal{
-			Why: fmt.Sprintf("the clock says %s, a day or more before the last publication of %s",
-				resourcesync.FormatDateTime(r.now), resourcesync.FormatDateTime(last)),
-			Flag: "--accept-clock",
+// checkClock decides on the time of the run. A clock that is not later than the last
+// publication is waited for, and a time that was given is made later.
+func (r *run) checkClock(ctx context.Context) error {
+	r.readClock()
+	earliest := r.earliest()
+	if r.o.FixedClock || r.o.AcceptClock {
+		if r.now.Before(r.last().Add(-clockLead)) {
+			r.warn("the clock (%s) is behind the last publication (%s), which is followed as if it were later",
+				resourcesync.FormatDateTime(r.at()), resourcesync.FormatDateTime(r.last()))
+		}
+		r.now = latestOf(r.now, earliest)
+		return nil
+	}
+	for waited := time.Duration(0); r.now.Before(earliest); r.readClock() {
+		ahead := earliest.Sub(r.now)
+		if waited += ahead; waited > longestWait { // or the clock stands still
+			return r.refuseClock()
+		}
+		if r.o.DryRun {
+			r.now = earliest
+			return nil
+		}
+		r.o.Log.Info("waiting, since a publication is later than the last one", "last", r.last(), "for", ahead)
+		if err := pause(ctx, ahead); err != nil {
+			return err
 		}
 	}
-	if r.now.Before(last.Add(-clockLead)) {
-		r.warn("the clock (%s) is behind the last publication (%s), which is followed as if it were later",
-			resourcesync.FormatDateTime(r.now), resourcesync.FormatDateTime(last))
-	}
 	return nil
+}
+
+// readClock reads the clock as finely as times are published.
+func (r *run) readClock() { r.now = r.o.Now().UTC().Truncate(time.Microsecond) }
+
+func (r *run) refuseClock() error {
+	return &Refusal{
+		Why: fmt.Sprintf("the clock says %s, but the last publication is of %s: set the clock right, or wait until that time is past",
+			resourcesync.FormatDateTime(r.at()), resourcesync.FormatDateTime(r.last())),
+		Flag:   "--accept-clock",
+		Passes: true,
+	}
+}
+
+// pause waits, unless the context ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // last is the latest time that was published, or zero.
@@ -44,13 +89,31 @@ func latestOf(a, b time.Time) time.Time {
 	return a
 }
 
-// at returns the time of a run whose events need so many chunks, each with a
-// second of its own: strictly later than the last publication.
-func (r *run) at(chunks int) time.Time {
+// earliest is when a run can begin, so that its time is after the last publication.
+func (r *run) earliest() time.Time {
 	last := r.last()
-	earliest := last.Add(time.Duration(max(chunks, 1)) * time.Second)
-	if !last.IsZero() && earliest.After(r.now) {
-		return earliest
+	if last.IsZero() {
+		return last
 	}
-	return r.now
+	return latestOf(last.Truncate(time.Second).Add(time.Second), last.Add(chunkRoom))
+}
+
+// at returns the time of a run with one chunk of events, or with none: when it began,
+// in whole seconds.
+func (r *run) at() time.Time { return r.now.Truncate(time.Second) }
+
+// times returns the time of a run with so many chunks of events, and how long before it
+// and each other the earlier ones are published, all of them after the last publication.
+func (r *run) times(chunks int) (at time.Time, step time.Duration, err error) {
+	if chunks <= 1 {
+		return r.at(), 0, nil
+	}
+	for _, step := range [...]time.Duration{time.Millisecond, time.Microsecond} {
+		at := r.now.Truncate(step)
+		if at.Add(-time.Duration(chunks-1) * step).After(r.last()) {
+			return at, step, nil
+		}
+	}
+	return at, 0, fmt.Errorf("the changes take %d packages or lists, more than there are microseconds since the last publication of %s: run it again",
+		chunks, resourcesync.FormatDateTime(r.last()))
 }

@@ -77,14 +77,11 @@ type finding struct {
 
 // detector finds out what changed. Its methods are the steps of one stream.
 type detector struct {
-	o  *Options
-	at time.Time // of this run, as far as is known by now
-	// latest is how late the time of this run may turn out to be, and unsettled
-	// the earliest modification of a file that would matter if it were later.
-	latest, unsettled time.Time
-	wall              func() time.Time
-	began             time.Time // by the wall, less a second: older files are settled
-	cache             *cacheReader
+	o     *Options
+	at    time.Time // of this run, in whole seconds
+	wall  func() time.Time
+	began time.Time // by the wall, less a second: older files are settled
+	cache *cacheReader
 	// remember is told of each file that the next run could not settle by its
 	// times, and what is known of it.
 	remember func(*cached)
@@ -283,9 +280,9 @@ func (d *detector) hasDigests(h resourcesync.Hash) bool {
 	return ok
 }
 
-// aheadOfClock reports whether the publication's time is so far ahead of the
-// clock that the quick check of the next run would trust a file which can still
-// be modified within the second that it will be published with.
+// aheadOfClock reports whether the publication's time, which was given, is so far
+// ahead of the real clock that the quick check of the next run would trust a file which
+// can still be modified within the second that it will be published with.
 func (d *detector) aheadOfClock(modified time.Time) bool {
 	if modified.Before(d.began) {
 		return false
@@ -294,13 +291,7 @@ func (d *detector) aheadOfClock(modified time.Time) bool {
 	if modified.After(wall) || !modified.Truncate(time.Second).Add(time.Second).After(wall) {
 		return false
 	}
-	if modified.Add(racy).Before(d.latest) {
-		return true
-	}
-	if d.unsettled.IsZero() || modified.Before(d.unsettled) {
-		d.unsettled = modified
-	}
-	return false
+	return modified.Add(racy).Before(d.at.Add(time.Second)) // which no list of this run is later than
 }
 
 // job is what the pool asks of each candidate.

@@ -48,7 +48,7 @@ func (r *run) foresee() error {
 	add(r.layout.Record(), r.report.Wrote)
 	r.report.At = r.last()
 	if r.report.Wrote {
-		r.report.At = r.at(1)
+		r.report.At = r.at()
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (r *run) foreseePage() (bool, error) {
 	if r.o.Page.None {
 		return false, nil
 	}
-	d, err := r.page(r.at(1))
+	d, err := r.page(r.at())
 	if err != nil {
 		return false, err
 	}
@@ -117,7 +117,7 @@ func (r *resourceSet) foreseeChanges() (layout.Ref, error) {
 	if err != nil {
 		return layout.Ref{}, err
 	}
-	lists, at := r.changeLists(), r.at(1)
+	lists, at := r.changeLists(), r.at()
 	if lists.isOver(open, at) || open.Entries+r.found.Events() > r.o.Rotate.most(r.o.limits.entries) || open.Bytes+r.foreseen > r.events.room {
 		return r.layout.ChangeList(), nil
 	}

@@ -211,6 +211,6 @@ func (r *resourceSet) foreseeNotification(others bool) (bool, error) {
 	if r.o.Hub == "" || others || !r.isThere(r.layout.FrameworkNotification().Path) {
 		return r.o.Hub != "", nil
 	}
-	source, err := r.changeOfSource(r.at(1))
+	source, err := r.changeOfSource(r.at())
 	return len(source) > 0, err
 }

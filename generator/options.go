@@ -108,8 +108,7 @@ type Options struct {
 	MaxDelete *Limit
 	// Rebase starts a new publication in place of one that cannot be continued.
 	Rebase bool
-	// AcceptClock goes on although the clock is a day or more behind the last
-	// publication.
+	// AcceptClock goes on although the clock is behind the last publication.
 	AcceptClock bool
 	// LockTimeout is how long to wait for another run to end.
 	LockTimeout time.Duration
@@ -241,6 +240,8 @@ type Refusal struct {
 	Why string
 	// Flag is the option that makes the run go on all the same, or empty.
 	Flag string
+	// Passes says that the same run may do no harm after some time.
+	Passes bool
 }
 
 func (r *Refusal) Error() string { return r.Why }

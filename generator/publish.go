@@ -52,7 +52,10 @@ func (r *run) publish(ctx context.Context) error {
 // compose stages all documents in the order of the commit, and returns the time
 // of the publication.
 func (r *run) compose(ctx context.Context) (time.Time, error) {
-	at := r.at(r.chunksOfEvents())
+	at, err := r.dateEvents()
+	if err != nil {
+		return at, err
+	}
 	completed := r.o.Now().UTC().Truncate(time.Second)
 	if completed.Before(at) {
 		completed = at
@@ -78,8 +81,22 @@ func (r *run) compose(ctx context.Context) (time.Time, error) {
 	if err := r.describeSource(set.stage, at); err != nil {
 		return at, err
 	}
-	err := set.writeRecord(at)
+	err = set.writeRecord(at)
 	r.report.Wrote = set.found.Wrote
+	return at, err
+}
+
+// dateEvents gives the events of all sets their times, the last of which is that of the
+// run.
+func (r *run) dateEvents() (time.Time, error) {
+	chunks := 0
+	for _, set := range r.sets {
+		chunks = max(chunks, len(set.events.chunks))
+	}
+	at, step, err := r.times(chunks)
+	for _, set := range r.sets {
+		set.events.date(at, step)
+	}
 	return at, err
 }
 

@@ -69,7 +69,7 @@ func (r *resourceSet) newResourceDump() *resourceDump {
 	d := &resourceDump{
 		stage: r.stage, layout: r.layout, limits: r.o.limits, earlier: &earlier{policy: r.o.policy()},
 		cutter: r.o.packageCutter(r.o.PackageSize), policy: r.o.policy(),
-		at: r.at(1), now: r.o.Now, reused: map[string]bool{},
+		at: r.at(), now: r.o.Now, reused: map[string]bool{},
 	}
 	d.links = r.archives.links(resourcesync.ResourceDump)
 	if s := r.prev.snapshot; s != nil {

@@ -86,7 +86,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// A number of changes divides those of one run, too, each part with its second.
+// A number of changes divides those of one run, too, each part with a time of its own.
 func TestRotationOfOneRun(t *testing.T) {
 	t.Parallel()
 	w := newDumps(t)

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/hashing"
@@ -47,43 +49,101 @@ func wantWarning(t *testing.T, r *Report, parts ...string) {
 	}
 }
 
-func TestRow21ClockGoesBack(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name    string
-		back    time.Duration
-		fixed   bool
-		refused bool
-		warned  bool
-	}{
-		{"a second", time.Second, false, false, false},
-		{"an hour", time.Hour, false, false, true},
-		{"a day", 24 * time.Hour, false, true, false},
-		{"a day, with a time that is given", 24 * time.Hour, true, false, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+// follow says how a run is expected to follow a last publication, by a clock that goes on
+// while the run waits.
+type follow struct {
+	name    string
+	last    string        // when the last publication was
+	back    time.Duration // of the clock
+	change  func(*Options)
+	wait    time.Duration // before it begins
+	at      string
+	refused bool
+	warned  bool
+}
+
+// check publishes, and once more.
+func (f *follow) check(t *testing.T) {
+	w := newWorld(t, t.TempDir()).seed(1)
+	w.now = mustDate(f.last)
+	if w.now.Nanosecond() > 0 { // which only runs with several chunks of events have
+		w.options.limits = smallLists
+		w.now = w.now.Add(-time.Minute)
+		w.build()
+		w.seed(20)
+	}
+	if report := w.build(); !report.At.Equal(mustDate(f.last)) {
+		t.Fatalf("the last publication is of %v", report.At)
+	}
+	w.file("new", "", longAgo)
+	began := time.Now()
+	report, err := w.run(func(o *Options) {
+		o.FixedClock, o.Now = false, func() time.Time { return mustDate(f.last).Add(-f.back + time.Since(began)) }
+		if f.change != nil {
+			f.change(o)
+		}
+	})
+	if waited := time.Since(began); waited != f.wait {
+		t.Errorf("it waited for %v, not %v", waited, f.wait)
+	}
+	if refusal, ok := errors.AsType[*Refusal](err); ok != f.refused || ok && (refusal.Flag != "--accept-clock" || !refusal.Passes) {
+		t.Fatalf("got error %v", err)
+	}
+	if f.refused {
+		return
+	}
+	if !report.At.Equal(mustDate(f.at)) || len(report.Warnings) > 0 != f.warned {
+		t.Errorf("at %v with warnings %q, want %v", report.At, report.Warnings, f.at)
+	}
+}
+
+func followAll(t *testing.T, all []follow) {
+	t.Helper()
+	for _, f := range all {
+		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, t.TempDir()).seed(1)
-			w.build()
-			w.file("new", "", longAgo)
-			w.now = testStart.Add(-tt.back)
-			report, err := w.run(func(o *Options) { o.FixedClock = tt.fixed })
-			var refusal *Refusal
-			if errors.As(err, &refusal) != tt.refused {
-				t.Fatalf("got error %v", err)
-			}
-			if tt.refused {
-				return
-			}
-			if want := testStart.Add(time.Second); !report.At.Equal(want) || len(report.Warnings) > 0 != tt.warned {
-				t.Errorf("at %v with warnings %q, want %v", report.At, report.Warnings, want)
-			}
+			synctest.Test(t, f.check)
 		})
 	}
 }
 
+func TestRow21ClockGoesBack(t *testing.T) {
+	t.Parallel()
+	const last, next = "2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"
+	fixed := func(o *Options) { o.FixedClock = true }
+	accept := func(o *Options) { o.AcceptClock = true }
+	dry := func(o *Options) { o.DryRun = true }
+	stopped := func(o *Options) { o.Now = func() time.Time { return mustDate(last) } }
+	followAll(t, []follow{
+		{name: "a second", last: last, back: time.Second, wait: 2 * time.Second, at: next},
+		{name: "four seconds", last: last, back: 4 * time.Second, wait: 5 * time.Second, at: next},
+		{name: "a bit more", last: last, back: 4*time.Second + time.Millisecond, refused: true},
+		{name: "six seconds", last: last, back: 6 * time.Second, refused: true},
+		{name: "an hour", last: last, back: time.Hour, refused: true},
+		{name: "a day", last: last, back: 24 * time.Hour, refused: true},
+		{name: "a second, in a dry run", last: last, back: time.Second, change: dry, at: next},
+		{name: "six seconds, in a dry run", last: last, back: 6 * time.Second, change: dry, refused: true},
+		{name: "six seconds, with a time that is given", last: last, back: 6 * time.Second, change: fixed, at: next},
+		{name: "a day, with a time that is given", last: last, back: 24 * time.Hour, change: fixed, at: next, warned: true},
+		{name: "six seconds, accepted", last: last, back: 6 * time.Second, change: accept, at: next},
+		{name: "a day, accepted", last: last, back: 24 * time.Hour, change: accept, at: next, warned: true},
+		{name: "a clock that stands still", last: last, change: stopped, wait: 5 * time.Second, refused: true},
+	})
+}
+
+// TestRow22RunsInOneSecond has runs that follow each other at once: by the clock they wait,
+// and a time that is given is made a second later each.
 func TestRow22RunsInOneSecond(t *testing.T) {
 	t.Parallel()
+	const millisecond = time.Millisecond
+	followAll(t, []follow{
+		{name: "at once", last: "2026-01-02T03:04:05Z", wait: time.Second, at: "2026-01-02T03:04:06Z"},
+		{name: "after a while", last: "2026-01-02T03:04:05Z", back: -400 * millisecond, wait: 600 * millisecond, at: "2026-01-02T03:04:06Z"},
+		{name: "in the next second", last: "2026-01-02T03:04:05Z", back: -1234 * millisecond, at: "2026-01-02T03:04:06Z"},
+		{name: "after chunks", last: "2026-01-02T03:04:05.300Z", wait: 700 * millisecond, at: "2026-01-02T03:04:06Z"},
+		{name: "after chunks, in the next second", last: "2026-01-02T03:04:05.300Z", back: -701 * millisecond, at: "2026-01-02T03:04:06Z"},
+		{name: "after chunks at its end", last: "2026-01-02T03:04:05.990Z", wait: 100 * millisecond, at: "2026-01-02T03:04:06Z"},
+	})
 	w := newWorld(t, t.TempDir()).seed(1)
 	for i := range 5 {
 		w.now = testStart
@@ -92,6 +152,24 @@ func TestRow22RunsInOneSecond(t *testing.T) {
 			t.Errorf("run %d at %v, want %v", i, report.At, want)
 		}
 	}
+}
+
+// A run that waits ends when it is told to.
+func TestRow22Interrupted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, dir).seed(1)
+		w.build()
+		began, stopped := time.Now(), errors.New("stopped")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(stopped) })
+		o := w.options
+		o.Now = func() time.Time { return testStart.Add(-3 * time.Second) }
+		if _, err := Run(ctx, o); !errors.Is(err, stopped) || time.Since(began) != time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
 }
 
 func TestRow23ModifiedInTheFuture(t *testing.T) {

@@ -32,9 +32,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return &Report{}, err
 	}
-	began, distrusted, chunks := time.Now(), map[string]error{}, 1
+	began, distrusted := time.Now(), map[string]error{}
 	for {
-		r := &run{o: o, layout: l, began: time.Now(), distrusted: distrusted, chunks: chunks}
+		r := &run{o: o, layout: l, began: time.Now(), distrusted: distrusted}
 		r.report.LeftOut = map[scanner.Reason]int{}
 		r.versions = versions{run: r, ended: map[string]bool{}}
 		r.report.SourceDescription = l.SourceDescription().URI
@@ -46,11 +46,6 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			for _, set := range r.sets {
 				r.report.Sets = append(r.report.Sets, set.found)
 			}
-		}
-		if later, ok := errors.AsType[*laterError](err); ok && later.chunks > chunks {
-			o.Log.Info("beginning anew, since the time of the publication turned out to be ahead of the clock")
-			chunks = later.chunks
-			continue
 		}
 		lost, ok := errors.AsType[*lostError](err)
 		if !ok || distrusted[lost.path] != nil {
@@ -78,9 +73,8 @@ type run struct {
 	// distrusted are packages of the last publication that turned out to be
 	// damaged.
 	distrusted map[string]error
-	chunks     int // of events that are to be expected, which each need a second
 
-	now     time.Time // when the run began, by its clock, in whole seconds
+	now     time.Time // when the survey began, by the clock of the run, in microseconds
 	staging *staging  // nil in a dry run
 	// stage is for what is above the sets, which is that of the set if there is just
 	// one, without a name; nil in a dry run.
@@ -114,7 +108,7 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.checkForPeople(); err != nil {
 		return err
 	}
-	if err := r.checkClock(); err != nil {
+	if err := r.checkClock(ctx); err != nil {
 		return err
 	}
 	if err := r.beginPlan(); err != nil {
@@ -134,14 +128,6 @@ func (r *run) do(ctx context.Context) error {
 	}
 	r.keepCache()
 	return r.writeRetained(ctx)
-}
-
-// chunksOfEvents is how many chunks the events of a set need, at most.
-func (r *run) chunksOfEvents() (most int) {
-	for _, set := range r.sets {
-		most = max(most, len(set.events.chunks))
-	}
-	return most
 }
 
 func (r *run) warn(format string, args ...any) {
@@ -199,24 +185,6 @@ func (r *run) survey(ctx context.Context) error {
 			set.warn("%s", missing)
 		}
 	}
-	return r.checkTime(d)
-}
-
-// laterError says that a run has more chunks of events than it reckoned with, so
-// that the time of the publication is later, too.
-type laterError struct{ chunks int }
-
-func (e *laterError) Error() string { return "the publication's time is ahead of the clock" }
-
-// checkTime makes sure that the detector knew how late the publication's time
-// would be where that matters.
-func (r *run) checkTime(d *detector) error {
-	if r.o.DryRun || d.unsettled.IsZero() {
-		return nil
-	}
-	if chunks := r.chunksOfEvents(); d.unsettled.Add(racy).Before(r.at(chunks)) {
-		return &laterError{chunks}
-	}
 	return nil
 }
 
@@ -264,9 +232,9 @@ func refuseIdentity(err error) error {
 
 func (r *run) detector(ctx context.Context) *detector {
 	d := &detector{
-		o: &r.o, at: r.at(1), latest: r.at(r.chunks), wall: time.Now, began: r.began.Add(-time.Second), next: r.now, cache: &cacheReader{},
+		o: &r.o, at: r.at(), wall: time.Now, began: r.began.Add(-time.Second), next: r.at(), cache: &cacheReader{},
 		remember: func(*cached) {}, reserve: r.reserved(), tree: r.tree,
-		contents: r.newContents(), index: newSetIndex(r.sets), lastMods: newLastMods(ctx, &r.o, r.at(1)),
+		contents: r.newContents(), index: newSetIndex(r.sets), lastMods: newLastMods(ctx, &r.o, r.at()),
 	}
 	for _, set := range r.sets {
 		if at := set.listAt(); !at.IsZero() && at.Before(d.next) {

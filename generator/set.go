@@ -190,7 +190,7 @@ func (r *resourceSet) failed(err error) error {
 		return err
 	}
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
-		return &Refusal{Why: r.of(refusal.Why), Flag: refusal.Flag}
+		return &Refusal{Why: r.of(refusal.Why), Flag: refusal.Flag, Passes: refusal.Passes}
 	}
 	return fmt.Errorf("set %q: %w", r.name, err)
 }

@@ -40,13 +40,15 @@ func (s Standard) stamp(e *resourcesync.Entry, at time.Time) {
 	e.Metadata.DateTime = at
 }
 
-// What the time of a change takes, in bytes.
+// What the time of a change takes at most, in bytes: how many chunks a run has is
+// known when all of its events are placed.
 const (
-	datetimeBytes = int64(len(` datetime="2006-01-02T15:04:05Z"`))
-	lastmodBytes  = int64(len(`<lastmod>2006-01-02T15:04:05Z</lastmod>`))
+	fractionBytes = int64(len(`.000000`))
+	datetimeBytes = int64(len(` datetime="2006-01-02T15:04:05Z"`)) + fractionBytes
+	lastmodBytes  = int64(len(`<lastmod>2006-01-02T15:04:05Z</lastmod>`)) + fractionBytes
 )
 
-// stampBytes is what stamp adds to an entry, in bytes.
+// stampBytes is what stamp adds to an entry at most, in bytes.
 func (s Standard) stampBytes(e *resourcesync.Entry) int64 {
 	switch {
 	case s != Standard10:
@@ -54,7 +56,7 @@ func (s Standard) stampBytes(e *resourcesync.Entry) int64 {
 	case e.LastModified.IsZero():
 		return lastmodBytes
 	}
-	return 0 // one time takes the place of another
+	return fractionBytes // one time takes the place of another, which is in whole seconds
 }
 
 // continues reports whether all changes of a list are in the form of this

@@ -21,7 +21,7 @@ func TestParseStandard(t *testing.T) {
 	}
 }
 
-// The room that is reckoned with for a time is what it takes.
+// The room that is reckoned with for a time is what it takes with microseconds.
 func TestStampBytes(t *testing.T) {
 	t.Parallel()
 	for _, s := range []Standard{"", Standard10, Standard11} {
@@ -32,16 +32,21 @@ func TestStampBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := s.stampBytes(&e)
-			s.stamp(&e, testStart)
-			after, err := resourcesync.AppendEntry(nil, false, &e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if int64(len(after)-len(before)) != n {
-				t.Errorf("standard %q, modified %v: %d bytes, not %d", s, modified, len(after)-len(before), n)
-			}
-			if !e.ChangeTime().Equal(testStart) {
-				t.Errorf("standard %q: the change is of %v", s, e.ChangeTime())
+			for at, less := range map[time.Time]int64{
+				testStart: fractionBytes, testStart.Add(time.Millisecond): 3, testStart.Add(time.Microsecond): 0,
+			} {
+				e := e
+				s.stamp(&e, at)
+				after, err := resourcesync.AppendEntry(nil, false, &e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if int64(len(after)-len(before)) != n-less {
+					t.Errorf("standard %q, modified %v, at %v: %d bytes, not %d", s, modified, at, len(after)-len(before), n-less)
+				}
+				if !e.ChangeTime().Equal(at) {
+					t.Errorf("standard %q: the change is of %v", s, e.ChangeTime())
+				}
 			}
 		}
 	}

@@ -525,15 +525,27 @@ func isHex(s string, digits int) bool {
 }
 
 func isStamp(s string) bool {
-	t, err := time.Parse(stampFormat, s)
+	second, fraction, _ := strings.Cut(s, "Z")
+	if fraction != "" {
+		second += "." + fraction
+	}
+	t, err := time.Parse(stampFormat, second)
 	return err == nil && stamp(t) == s
 }
 
-const stampFormat = "20060102T150405Z"
+const stampFormat = "20060102T150405" // to which time.Parse takes a fraction, too
 
-// stamp writes a time in the basic format of ISO 8601, so that names sort in
-// time and need no escaping.
-func stamp(t time.Time) string { return t.UTC().Format(stampFormat) }
+// stamp writes a time in the basic format of ISO 8601, so that names need no
+// escaping. Milliseconds or microseconds, where there are any, stand behind the Z:
+// whatever follows a time in a name sorts before digits, so that names sort in time.
+func stamp(t time.Time) string {
+	t = t.UTC()
+	s := t.Format(stampFormat) + "Z"
+	if us := t.Nanosecond() / 1000; us > 0 {
+		s += strings.TrimSuffix(fmt.Sprintf("%06d", us), "000")
+	}
+	return s
+}
 
 // PathOf returns the path of a document from its URI, and false for a URI that
 // is not below the publication's.

@@ -380,7 +380,24 @@ func TestOwns(t *testing.T) {
 		{path: "changelist/20260102T030405Z.zip"},
 		{path: "changelist/20260102T030405.xml"},
 		{path: "changelist/20260230T030405Z.xml"},
+		{"changelist/20260102T030405Z344.xml", heads + " " + bodies},
+		{"changelist/20260102T030405Z344120.xml", heads + " " + bodies},
+		{"changelist/20260102T030405Z000001.xml", heads + " " + bodies},
+		{"changelist/20260102T030405Z344-01234567.xml", bodies},
+		{"resourcelist/20260102T030405Z344-01234567.xml", bodies},
+		{"resourcedump/20260102T030405Z344-01234567.xml", bodies},
+		{"changedump/20260102T030405Z344-01234567.xml", bodies},
+		{"changedump/20260102T030405Z344123-01234567.zip", bodies},
 		{path: "changelist/20260102T030405.5Z.xml"},
+		{path: "changelist/20260102T030405.344Z.xml"},
+		{path: "changelist/20260102T030405Z5.xml"},
+		{path: "changelist/20260102T030405Z000.xml"},
+		{path: "changelist/20260102T030405Z344000.xml"},
+		{path: "changelist/20260102T030405Z344123456.xml"},
+		{path: "changelist/20260102T030405Z344Z.xml"},
+		{path: "changelist/20260102T030405344.xml"},
+		{path: "changelist/20260102T030405Z.344.xml"},
+		{path: "changedump/20260102T030405Z34-01234567.zip"},
 		{path: "changelist/notes.xml"},
 		{path: "resourcedump/notes.zip"},
 		{path: "changedump/" + digest + ".zip"},
@@ -430,21 +447,54 @@ func TestOwns(t *testing.T) {
 	}
 }
 
-// Names of Change Lists sort in time.
-func TestChangeListNamesSort(t *testing.T) {
+// Names with a time sort in time, with fractions or without.
+func TestNamesSortInTime(t *testing.T) {
 	t.Parallel()
 	l := mustNew(t, "https://example.org/", "", PlainURIs)
-	last := ""
-	for _, from := range []time.Time{
+	last, lastPackage := "", ""
+	for i, from := range []time.Time{
 		time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(999, 12, 31, 23, 59, 59, 0, time.UTC),
-		time.Date(2026, 9, 30, 23, 59, 59, 0, time.UTC), time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(2026, 9, 30, 23, 59, 59, 0, time.UTC), time.Date(2026, 9, 30, 23, 59, 59, 1e3, time.UTC),
+		time.Date(2026, 9, 30, 23, 59, 59, 1e6, time.UTC), time.Date(2026, 9, 30, 23, 59, 59, 344e6, time.UTC),
+		time.Date(2026, 9, 30, 23, 59, 59, 344_001e3, time.UTC), time.Date(2026, 9, 30, 23, 59, 59, 344_123e3, time.UTC),
+		time.Date(2026, 9, 30, 23, 59, 59, 345e6, time.UTC), time.Date(2026, 9, 30, 23, 59, 59, 999_999e3, time.UTC),
+		time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 1, 0, 0, 0, 1e6, time.UTC),
 		time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC),
 	} {
 		name := l.ChangeListFrom(from).Path
 		if name <= last {
 			t.Errorf("%s comes behind %s", last, name)
 		}
-		last = name
+		zip, _ := l.ChangeDumpPackage(from, [32]byte{byte(255 - i)})
+		if zip.Path <= lastPackage {
+			t.Errorf("%s comes behind %s", lastPackage, zip.Path)
+		}
+		for _, path := range []string{name, zip.Path} {
+			if !l.IsBody(path) || IsWrittenOnce(path) != (path == zip.Path) {
+				t.Errorf("%s: a body %t, written once %t", path, l.IsBody(path), IsWrittenOnce(path))
+			}
+		}
+		last, lastPackage = name, zip.Path
+	}
+}
+
+// Of names with a time, that of a Change List tells nothing of its content.
+func TestNameAgreesWithTimes(t *testing.T) {
+	t.Parallel()
+	digest := strings.Repeat("01234567", 8)
+	for name, want := range map[string]bool{
+		"changelist/20260102T030405Z.xml":                true,
+		"changelist/20260102T030405Z344.xml":             true,
+		"changelist/20260102T030405Z344123.xml":          true,
+		"changelist/20260102T030405Z34.xml":              false,
+		"changelist/20260102T030405Z344-01234567.xml":    true,
+		"changelist/20260102T030405Z344-11234567.xml":    false,
+		"changedump/20260102T030405Z344123-01234567.zip": true,
+		"changedump/20260102T030405Z344123-11234567.zip": false,
+	} {
+		if got := NameAgrees("resourcesync/"+name, digest); got != want {
+			t.Errorf("%s: got %t, want %t", name, got, want)
+		}
 	}
 }
 

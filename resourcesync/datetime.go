@@ -3,13 +3,13 @@ package resourcesync
 import (
 	"fmt"
 	"regexp"
-	"strings"
 	"time"
 )
 
 // AppendDateTime appends t as a W3C Datetime in UTC, such as
-// 2013-01-03T09:00:00Z, with a fraction only if t has one. Years before 0 and
-// after 9999 cannot be written and give an error. See Z39.99-2017 §7.
+// 2013-01-03T09:00:00Z. If t has a fraction, that has 3, 6 or 9 digits, as many as it
+// needs. Years before 0 and after 9999 cannot be written and give an error. See
+// Z39.99-2017 §7.
 func AppendDateTime(dst []byte, t time.Time) ([]byte, error) {
 	t = t.UTC()
 	year, month, day := t.Date()
@@ -25,9 +25,19 @@ func AppendDateTime(dst []byte, t time.Time) ([]byte, error) {
 	dst = append(append2(dst, minute), ':')
 	dst = append2(dst, second)
 	if ns := t.Nanosecond(); ns != 0 {
-		dst = append(dst, strings.TrimRight(fmt.Sprintf(".%09d", ns), "0")...)
+		dst = appendFraction(append(dst, '.'), int64(ns))
 	}
 	return append(dst, 'Z'), nil
+}
+
+// appendFraction appends the digits of so many nanoseconds, three at a time.
+func appendFraction(dst []byte, ns int64) []byte {
+	for digits := 0; ns > 0 || digits%3 > 0; digits++ {
+		ns *= 10
+		dst = append(dst, byte('0'+ns/1e9))
+		ns %= 1e9
+	}
+	return dst
 }
 
 func append2(dst []byte, n int) []byte {
@@ -37,7 +47,7 @@ func append2(dst []byte, n int) []byte {
 // FormatDateTime is [AppendDateTime] for one string. A time that cannot be
 // written comes out as Go's own notation.
 func FormatDateTime(t time.Time) string {
-	b, err := AppendDateTime(make([]byte, 0, len("2006-01-02T15:04:05Z")), t)
+	b, err := AppendDateTime(make([]byte, 0, len("2006-01-02T15:04:05.000000Z")), t)
 	if err != nil {
 		return t.String()
 	}
@@ -49,9 +59,11 @@ func FormatDateTime(t time.Time) string {
 // What is left out counts as its beginning; a leap second counts as the second
 // before it. The result is in UTC.
 func ParseDateTime(s string) (time.Time, error) {
-	if len(s) == len("2006-01-02T15:04:05Z") && s[19] == 'Z' {
-		if t, ok := parseSecond(s); ok {
-			return t, nil
+	if n := len(s) - len("Z"); (n == 19 || n == 23 || n == 26) && s[n] == 'Z' {
+		t, ok := parseSecond(s)
+		ns, ok2 := parseFraction(s[19:n])
+		if ok && ok2 {
+			return t.Add(ns), nil
 		}
 	}
 	if w3cDateTime.MatchString(s) {
@@ -75,7 +87,25 @@ var dateTimeLayouts = []string{
 	"2006",
 }
 
-// parseSecond reads the one form that nearly every document uses.
+// parseFraction reads a fraction of up to nine digits with its point, or nothing.
+func parseFraction(s string) (ns time.Duration, ok bool) {
+	if s == "" {
+		return 0, true
+	}
+	unit := time.Second
+	for i := 1; i < len(s); i++ {
+		digit := s[i] - '0'
+		if digit > 9 {
+			return 0, false
+		}
+		unit /= 10
+		ns += time.Duration(digit) * unit
+	}
+	return ns, s[0] == '.'
+}
+
+// parseSecond reads the beginning that times have in nearly every document, up to the
+// second.
 func parseSecond(s string) (time.Time, bool) {
 	if s[4] != '-' || s[7] != '-' || s[10] != 'T' || s[13] != ':' || s[16] != ':' {
 		return time.Time{}, false

@@ -311,7 +311,8 @@ func (s *scanner) timeAttr(start string, t *time.Time) bool {
 // isCanonicalTime reports whether t would be written as text. The zero time
 // would not be written at all, and a leap second as the second before it.
 func isCanonicalTime(text string, t time.Time) bool {
-	return len(text) == len("2006-01-02T15:04:05Z") && text[17] != '6' && !t.IsZero()
+	const second = len("2006-01-02T15:04:05Z")
+	return !t.IsZero() && (len(text) == second && text[17] != '6' || len(text) > second && text == FormatDateTime(t))
 }
 
 func (s *scanner) length(n *int64, has *bool) bool {

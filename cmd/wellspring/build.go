@@ -98,7 +98,7 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
 	flags.StringVar(&f.maxDelete, "max-delete", generator.DefaultMaxDelete.String(), "refuse to publish more deletions than this `number` or share (a share never refuses 20)")
 	flags.BoolVar(&f.rebase, "rebase", false, "begin a new publication in place of one with another identity or by another program")
-	flags.BoolVar(&f.acceptClock, "accept-clock", false, "go on although the clock is a day or more behind the last publication")
+	flags.BoolVar(&f.acceptClock, "accept-clock", false, "go on although the clock is behind the last publication")
 }
 
 func (f *sourceFlags) addDryRun(flags *pflag.FlagSet) {

@@ -205,8 +205,15 @@ func (c *cli) writeLine(v any) error {
 // itself is refused for needs no second look until it changes.
 func (b *rebuilder) fail(err error) error {
 	code, hint := explain(err)
-	if text := err.Error(); text != b.lastFail {
-		b.lastFail = text
+	text := err.Error()
+	refusal, refused := errors.AsType[*generator.Refusal](err)
+	passes := refused && refusal.Passes
+	same := text
+	if passes { // what it says changes with the time
+		same = refusal.Flag
+	}
+	if same != b.lastFail {
+		b.lastFail = same
 		b.tell("wellspring: %s\n", text)
 		if hint != "" {
 			b.tell("  %s\n", hint)
@@ -217,7 +224,7 @@ func (b *rebuilder) fail(err error) error {
 			}
 		}
 	}
-	if code == exitRefused {
+	if code == exitRefused && !passes {
 		return nil
 	}
 	return watch.ErrAgain

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/internal/watch"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
@@ -68,5 +72,30 @@ func TestIgnored(t *testing.T) {
 		if got := ignored(test.o)(test.path, test.dir); got != test.want {
 			t.Errorf("%s: %s is ignored: %v", test.name, test.path, got)
 		}
+	}
+}
+
+// TestRefusedByTheClock tries again after a time, and says so once: the clock goes on.
+func TestRefusedByTheClock(t *testing.T) {
+	t.Parallel()
+	var stderr bytes.Buffer
+	b := &rebuilder{cli: &cli{stderr: &stderr}}
+	fail := func(why string, passes bool) error {
+		return b.fail(&generator.Refusal{Why: why, Flag: "--a-flag", Passes: passes})
+	}
+	for _, why := range []string{"the clock says one", "the clock says two"} {
+		if err := fail(why, true); !errors.Is(err, watch.ErrAgain) {
+			t.Errorf("%s: got %v", why, err)
+		}
+	}
+	if err := fail("no files", false); err != nil {
+		t.Errorf("the source is looked at again before it changes: %v", err)
+	}
+	if err := fail("the clock says three", true); !errors.Is(err, watch.ErrAgain) {
+		t.Errorf("got %v", err)
+	}
+	got := stderr.String()
+	if strings.Count(got, "the clock says") != 2 || strings.Contains(got, "two") || !strings.Contains(got, "no files") {
+		t.Errorf("it says:\n%s", got)
 	}
 }

@@ -58,7 +58,7 @@ const (
 
 // State is a publication, told by its record.
 type State struct {
-	At     time.Time `json:"at"` // of its last run, UTC, in whole seconds
+	At     time.Time `json:"at"` // of its last run, UTC
 	SHA256 string    `json:"sha256"`
 	MD5    string    `json:"md5"` // which is the ETag of buckets
 }

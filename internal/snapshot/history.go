@@ -36,15 +36,18 @@ func filter(events Events, takes func(*resourcesync.Entry) bool) Events {
 	}
 }
 
-// Run is what was published at one time.
+// Run is what one run published.
 type Run struct {
 	At                        time.Time
 	Created, Updated, Deleted int
 }
 
-// Runs yields the runs that changes come from, in the order of time. A run with
-// more changes than one Change List can hold has published them at several times,
-// and comes as several.
+// chunkStep is how far apart the times are, at most, at which one run publishes changes that
+// do not go into one package. Two runs are further apart.
+const chunkStep = time.Millisecond
+
+// Runs yields the runs that changes come from, in the order of time. Each is of the
+// time of its last changes.
 func Runs(events Events) iter.Seq2[Run, error] {
 	return func(yield func(Run, error) bool) {
 		var r Run
@@ -53,12 +56,14 @@ func Runs(events Events) iter.Seq2[Run, error] {
 				yield(Run{}, err)
 				return
 			}
-			if at := e.ChangeTime(); !at.Equal(r.At) {
-				if r != (Run{}) && !yield(r, nil) {
+			at := e.ChangeTime()
+			if at.Sub(r.At) > chunkStep && r != (Run{}) {
+				if !yield(r, nil) {
 					return
 				}
-				r = Run{At: at}
+				r = Run{}
 			}
+			r.At = at
 			r.count(e.Metadata.Change)
 		}
 		if r != (Run{}) {

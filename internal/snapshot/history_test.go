@@ -41,6 +41,12 @@ func TestRuns(t *testing.T) {
 	created, updated, deleted := resourcesync.Created, resourcesync.Updated, resourcesync.Deleted
 	old := change(0, updated, "old") // as Z39.99-2014 tells it
 	old.LastModified, old.Metadata.DateTime = begin.Add(3*time.Hour), time.Time{}
+	// chunk is an event so long before an hour.
+	chunk := func(hour int, before time.Duration) resourcesync.Entry {
+		e := change(hour, created, "a")
+		e.Metadata.DateTime = e.Metadata.DateTime.Add(-before)
+		return e
+	}
 	for _, tt := range []struct {
 		name string
 		list []resourcesync.Entry
@@ -48,6 +54,12 @@ func TestRuns(t *testing.T) {
 		want string
 	}{
 		{name: "none"},
+		{"chunks", []resourcesync.Entry{
+			change(1, created, "a"), chunk(2, 2*time.Millisecond), chunk(2, time.Millisecond), chunk(2, 0), chunk(3, time.Microsecond), chunk(3, 0),
+		}, nil, "1h:1/0/0 2h:3/0/0 3h:2/0/0 "},
+		{"runs that follow each other at once", []resourcesync.Entry{
+			chunk(2, 101*time.Millisecond), chunk(2, 100*time.Millisecond), chunk(2, time.Microsecond), chunk(2, 0),
+		}, nil, "2h:2/0/0 2h:2/0/0 "},
 		{name: "one", list: []resourcesync.Entry{change(1, created, "a")}, want: "1h:1/0/0 "},
 		{"several", []resourcesync.Entry{
 			change(1, created, "a"), change(1, created, "b"), change(1, deleted, "c"), change(2, updated, "a"), old, change(3, deleted, "z"),
