@@ -1,6 +1,7 @@
 // Package hashing reads files: each is opened once and read once, for its
 // length, its digests by any number of algorithms and its media type. Many are
-// read at the same time, and come out in order.
+// read at the same time, and come out in order. Which files are to be read, and
+// whether they have changed since another time, is for others to say.
 package hashing
 
 import (

@@ -1,6 +1,6 @@
 // Package layout names things: which URI a file has, which path and URI each
 // document of a publication has, and where a long list ends. It is pure: it
-// touches no disk and knows no clock.
+// touches no disk and knows no clock. What documents say is not its business.
 package layout
 
 import (

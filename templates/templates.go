@@ -1,5 +1,7 @@
-// Package templates has the texts for people and hosts. Documents of the standard are
-// never made from templates.
+// Package templates has the texts that a Source needs besides the documents of the
+// standard: the page for people with its style sheet, the configuration of web servers,
+// the scripts of uploads. It fills them in and returns them. It writes no files, gathers
+// nothing of what they say, and never makes XML: documents come from package resourcesync.
 package templates
 
 import (

@@ -5,5 +5,6 @@
 //
 // It is written against those texts and not against package generator, and shares
 // only package resourcesync with it, so that a mistake of one is not a mistake of
-// both. Everything that it reads counts as hostile.
+// both. Everything that it reads counts as hostile. It mends nothing, and keeps no copy
+// of the resources: it is no Destination.
 package verify

@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -242,44 +244,91 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestRunEnds lets an answer be completed.
+// pipes is a listener to which somebody in the same program connects.
+type pipes struct {
+	connections chan net.Conn
+	closed      chan struct{}
+	close       func()
+}
+
+func listen() *pipes {
+	p := &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
+	p.close = sync.OnceFunc(func() { close(p.closed) })
+	return p
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.connections:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.close(); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
+
+func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case p.connections <- there:
+		return here, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// TestRunEnds lets an answer be completed, but not for ever, and takes no other request.
 func TestRunEnds(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked, answer := make(chan bool), make(chan bool)
-	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked <- true
-		<-answer
-		io.WriteString(w, "whole")
-	})
-	enough := errors.New("enough")
-	ctx, stop := context.WithCancelCause(t.Context())
-	ended := make(chan error)
-	go func() { ended <- Run(ctx, l, h) }()
-	go func() {
-		<-asked
-		stop(enough)
-		for { // until nobody listens any more
-			c, err := net.DialTimeout("tcp", l.Addr().String(), time.Second)
-			if err != nil {
-				break
-			}
-			c.Close()
-		}
-		answer <- true
-	}()
-	r, err := http.Get("http://" + l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	if got := text(t, r); got != "whole" {
-		t.Errorf("the answer was %q", got)
-	}
-	if err := <-ended; err != enough {
-		t.Errorf("it ended with %v", err)
+	for _, test := range []struct {
+		name  string
+		takes time.Duration
+		whole bool
+	}{
+		{"an answer that is soon complete", graceful - time.Second, true},
+		{"an answer that takes long", graceful + time.Second, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := listen()
+				client := http.Client{Transport: &http.Transport{DialContext: l.dial}}
+				defer client.CloseIdleConnections()
+				enough := errors.New("enough")
+				ctx, stop := context.WithCancelCause(t.Context())
+				answered := make(chan struct{})
+				defer func() { <-answered }()
+				h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					defer close(answered)
+					stop(enough)
+					time.Sleep(test.takes)
+					io.WriteString(w, "whole")
+				})
+				began := time.Now()
+				ended := make(chan error, 1)
+				go func() { ended <- Run(ctx, l, h) }()
+				r, err := client.Get("http://here/")
+				if (err == nil) != test.whole {
+					t.Errorf("the answer is %v, %v", r, err)
+				}
+				if err == nil {
+					if got := text(t, r); got != "whole" {
+						t.Errorf("the answer is %q", got)
+					}
+					r.Body.Close()
+				}
+				if err := <-ended; err != enough {
+					t.Errorf("it ended with %v", err)
+				}
+				if took := time.Since(began); took > graceful {
+					t.Errorf("it ended after %v", took)
+				}
+				if _, err := client.Get("http://here/"); !errors.Is(err, net.ErrClosed) {
+					t.Errorf("a request after the end: %v", err)
+				}
+			})
+		})
 	}
 }

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -48,32 +49,35 @@ func TestParseTables(t *testing.T) {
 	}
 }
 
+// mistakes are files with what has to be said of each.
+var mistakes = map[string]string{
+	"base_ulr = \"x\"":                     `x.toml:1:1: there is no setting base_ulr; did you mean base_url?`,
+	"\nbase-url = \"x\"":                   `x.toml:2:1: there is no setting base-url; did you mean base_url?`,
+	"colour = 1":                           `x.toml:1:1: there is no setting colour`,
+	"hidden = \"yes\"":                     `x.toml:1:10: `,
+	"jobs = 1.5":                           `x.toml:1:8: `,
+	"include = \"*.html\"":                 `x.toml:1:11: `,
+	"base_url = {a = 1}":                   `x.toml:1:1: base_url: map[a:1] is not a string`,
+	"hidden = true\nhidden = false":        `x.toml:2:`,
+	"hidden = ":                            `x.toml:1:`,
+	"[[link]]\nmatch=[\"*\"]\nrel=\"via\"": `neither href nor file`,
+	"[[link]]\nmatch=[\"*\"]\nhref=\"x\"":  `no rel`,
+	"[[link]]\nmatch=[\"*\"]\nrel=\"a\"\nhref=\"x\"\npri=1000000": `pri is 1000000`,
+	"[[link]]\nmatch=[\"a\"]\nhrfe=\"\"":                          `x.toml:3:1: there is no setting link.hrfe; did you mean href?`,
+	"[[links]]\nrel=\"a\"":                                        `did you mean link?`,
+	"[[resource]]\nchangefreq=\"never\"":                          `x.toml:1:1: the resource rule: it has no match`,
+	"[[resource]]\nmatch=[\"a\"]\nchangefreq=\"x\"":               `changefreq is "x", none of always, hourly`,
+	"include = \"*.txt\"":                                         `include has to be a list of strings, such as ["a", "b"]`,
+	"jobs = \"2\"":                                                `jobs has to be a whole number, without quotes`,
+	"[[link]]\nmatch = \"*\"":                                     `link.match has to be a list of strings`,
+	"[[link]]\nmatch = [\"*\"]\njobs = 3":                         `there is no setting link.jobs; settings for all stand above the first [[…]]`,
+	"now = 1.0":                                                   `now: write it in quotes`,
+	"[[link]]\nmatch=[\"*\"]\nrel=\"a\"\nhref=\"x\"\npri=0":       `pri is 0`,
+}
+
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{
-		"base_ulr = \"x\"":                     `x.toml:1:1: there is no setting base_ulr; did you mean base_url?`,
-		"\nbase-url = \"x\"":                   `x.toml:2:1: there is no setting base-url; did you mean base_url?`,
-		"colour = 1":                           `x.toml:1:1: there is no setting colour`,
-		"hidden = \"yes\"":                     `x.toml:1:10: `,
-		"jobs = 1.5":                           `x.toml:1:8: `,
-		"include = \"*.html\"":                 `x.toml:1:11: `,
-		"base_url = {a = 1}":                   `x.toml:1:1: base_url: map[a:1] is not a string`,
-		"hidden = true\nhidden = false":        `x.toml:2:`,
-		"hidden = ":                            `x.toml:1:`,
-		"[[link]]\nmatch=[\"*\"]\nrel=\"via\"": `neither href nor file`,
-		"[[link]]\nmatch=[\"*\"]\nhref=\"x\"":  `no rel`,
-		"[[link]]\nmatch=[\"*\"]\nrel=\"a\"\nhref=\"x\"\npri=1000000": `pri is 1000000`,
-		"[[link]]\nmatch=[\"a\"]\nhrfe=\"\"":                          `x.toml:3:1: there is no setting link.hrfe; did you mean href?`,
-		"[[links]]\nrel=\"a\"":                                        `did you mean link?`,
-		"[[resource]]\nchangefreq=\"never\"":                          `x.toml:1:1: the resource rule: it has no match`,
-		"[[resource]]\nmatch=[\"a\"]\nchangefreq=\"x\"":               `changefreq is "x", none of always, hourly`,
-		"include = \"*.txt\"":                                         `include has to be a list of strings, such as ["a", "b"]`,
-		"jobs = \"2\"":                                                `jobs has to be a whole number, without quotes`,
-		"[[link]]\nmatch = \"*\"":                                     `link.match has to be a list of strings`,
-		"[[link]]\nmatch = [\"*\"]\njobs = 3":                         `there is no setting link.jobs; settings for all stand above the first [[…]]`,
-		"now = 1.0":                                                   `now: write it in quotes`,
-		"[[link]]\nmatch=[\"*\"]\nrel=\"a\"\nhref=\"x\"\npri=0":       `pri is 0`,
-	} {
+	for text, want := range mistakes {
 		_, err := Parse("x.toml", []byte(text), testKeys)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -85,11 +89,59 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// FuzzParse sees that an error says where it is, and that what is right stays so with a
+// mark before it and a comment behind.
 func FuzzParse(f *testing.F) {
 	f.Add("hidden = true\n[[resource]]\nmatch = [\"a\"]\n[[link]]\nmatch=[\"*\"]\nrel=\"via\"\nhref=\"x\"")
+	for text := range mistakes {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
-		Parse("x.toml", []byte(text), testKeys)
+		first, err := Parse("x.toml", []byte(text), testKeys)
+		if err != nil {
+			checkPlace(t, text, err)
+			return
+		}
+		for key, v := range first.Values {
+			if v.Line < 1 && !spelled(text) || v.Line > lineCount(text) || len(v.Text) == 0 && !isList(key) {
+				t.Errorf("%s is %+v", key, v)
+			}
+		}
+		for _, same := range []string{text, text + "\n# a comment\n", "\ufeff" + strings.TrimPrefix(text, "\ufeff")} {
+			again, err := Parse("x.toml", []byte(same), testKeys)
+			if err != nil || !reflect.DeepEqual(again, first) {
+				t.Errorf("%q is %+v, %v; want %+v", same, again, err, first)
+			}
+		}
 	})
+}
+
+func isList(name string) bool { return slices.Contains(testKeys, Key{name, List}) }
+
+// spelled reports whether names in a text may be in capitals: they are taken for the same,
+// but Parse does not find the lines that they are on.
+func spelled(text string) bool { return text != strings.ToLower(text) }
+
+func lineCount(text string) int { return strings.Count(text, "\n") + 1 }
+
+// checkPlace checks that an error leads to a place in a text: at the end of a line, it is
+// behind that.
+func checkPlace(t *testing.T, text string, err error) {
+	t.Helper()
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		t.Fatalf("the error is a %T: %v", err, err)
+	}
+	if e.File != "x.toml" || e.Message == "" {
+		t.Errorf("%s: %q", e.File, e.Message)
+	}
+	lines := strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n")
+	if e.Line == 0 && spelled(text) {
+		return
+	}
+	if e.Line < 1 || e.Line > len(lines) || e.Column < 1 || e.Column > len(lines[e.Line-1])+1 {
+		t.Errorf("%q: the error is at %d:%d: %s", text, e.Line, e.Column, e.Message)
+	}
 }
 
 // TestSingleTables are written with one pair of brackets by mistake.

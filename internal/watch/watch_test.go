@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -142,10 +143,25 @@ func TestEvents(t *testing.T) {
 
 func TestPolling(t *testing.T) {
 	t.Parallel()
-	w := edits(t, Options{NoEvents: true, Poll: 10 * time.Millisecond})
-	if len(w.warns) > 0 {
-		t.Errorf("a warning: %s", <-w.warns)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := edits(t, Options{NoEvents: true})
+		if len(w.warns) > 0 {
+			t.Errorf("a warning: %s", <-w.warns)
+		}
+	})
+}
+
+// eachWay runs a test with events, and with looking at all files, for which nobody has to
+// wait: in a bubble, there is time between changes only.
+func eachWay(t *testing.T, f func(*testing.T, Options)) {
+	t.Run("events", func(t *testing.T) {
+		t.Parallel()
+		f(t, Options{})
+	})
+	t.Run("polling", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) { f(t, Options{NoEvents: true}) })
+	})
 }
 
 // TestOverflow has a queue that is nearly always too short.
@@ -186,7 +202,7 @@ func TestLimit(t *testing.T) {
 // TestIgnored changes what is of no interest, and then something that is.
 func TestIgnored(t *testing.T) {
 	t.Parallel()
-	for _, o := range []Options{{}, {NoEvents: true, Poll: 10 * time.Millisecond}} {
+	eachWay(t, func(t *testing.T, o Options) {
 		o.Root, o.Settle = t.TempDir(), -1
 		w := start(t, o)
 		w.sees("")
@@ -198,15 +214,15 @@ func TestIgnored(t *testing.T) {
 		}
 		w.write("c", "1")
 		if got, want := <-w.calls, "b.ignored=19 c=1 ignored/x=19 ignored/y/z=19"; got != want && got != strings.Replace(want, "c=1", "c=", 1) {
-			t.Errorf("NoEvents %v: the first call saw %q, want %q", o.NoEvents, got, want)
+			t.Errorf("the first call saw %q, want %q", got, want)
 		}
-	}
+	})
 }
 
 // TestRoot takes the root away and gives others in its place.
 func TestRoot(t *testing.T) {
 	t.Parallel()
-	for _, o := range []Options{{}, {NoEvents: true, Poll: 10 * time.Millisecond}} {
+	eachWay(t, func(t *testing.T, o Options) {
 		top := t.TempDir()
 		o.Root = filepath.Join(top, "root")
 		w := start(t, o)
@@ -231,7 +247,7 @@ func TestRoot(t *testing.T) {
 		w.sees("")
 		w.write("c", "4")
 		w.sees("c=4")
-	}
+	})
 }
 
 // TestManyAtOnce changes a tree as fast as it can, while calls are made.
