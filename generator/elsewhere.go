@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/internal/remote"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
@@ -61,7 +62,7 @@ const fetchFolder = publish.Folder + "/previous"
 // openElsewhere opens the last publication. What is fetched is kept in a folder.
 func (r *run) openElsewhere(ctx context.Context, dir *os.Root) (*elsewhere, error) {
 	p := &r.o.Previous
-	if !remote.IsURL(p.Place) {
+	if !httpclient.IsURL(p.Place) {
 		root, err := os.OpenRoot(p.Place)
 		if errors.Is(err, fs.ErrNotExist) { // so is the publication
 			return &elsewhere{os.DirFS(p.Place), fetchNothing, func() error { return nil }}, nil
@@ -72,7 +73,7 @@ func (r *run) openElsewhere(ctx context.Context, dir *os.Root) (*elsewhere, erro
 		return &elsewhere{root.FS(), fetchNothing, root.Close}, nil
 	}
 	files, err := remote.Open(ctx, p.Place, dir, remote.Options{
-		Header: p.Header, Retries: p.retries, Release: strings.TrimPrefix(r.o.Release, "wellspring "), Log: r.o.Log,
+		Header: p.Header, Retries: p.retries, Release: r.o.Release, Log: r.o.Log,
 		IsBody: layout.IsWrittenOnce,
 	})
 	if err != nil {
@@ -258,10 +259,7 @@ func plain(err error) error {
 
 // place names where the last publication is, without a password.
 func (r *run) place() string {
-	if !remote.IsURL(r.o.Previous.Place) {
-		return cmp.Or(r.o.Previous.Place, r.o.Out)
-	}
-	return remote.Redacted(r.o.Previous.Place)
+	return httpclient.Redacted(cmp.Or(r.o.Previous.Place, r.o.Out))
 }
 
 // removeOther plans to remove what another publication in the output directory

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/remote"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
@@ -83,7 +84,7 @@ func (l *List) Close() error {
 
 // opener returns what opens the list (whose name is empty) and its parts.
 func (l *List) opener(ctx context.Context, place string, header http.Header, release string) (open func(uri string) (io.ReadCloser, error), closeAll func(), err error) {
-	if !remote.IsURL(place) {
+	if !httpclient.IsURL(place) {
 		return func(uri string) (io.ReadCloser, error) { return openBeside(place, uri) }, func() {}, nil
 	}
 	u, err := url.Parse(place)
