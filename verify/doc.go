@@ -4,6 +4,6 @@
 // and Framework Notification 1.0, whoever wrote it.
 //
 // It is written against those texts and not against package generator, and shares
-// only package resourcesync with it, so that a mistake of one is not a mistake of
-// both. Everything that it reads counts as hostile.
+// only the documents of package resourcesync with it, and how servers are asked, so
+// that a mistake of one is not a mistake of both. Everything that it reads counts as hostile.
 package verify
