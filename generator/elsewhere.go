@@ -59,7 +59,8 @@ type elsewhere struct {
 // fetchFolder holds what was fetched and is not taken over yet.
 const fetchFolder = publish.Folder + "/previous"
 
-// openElsewhere opens the last publication. What is fetched is kept in a folder.
+// openElsewhere opens the last publication. What is fetched is kept in a folder, or in
+// a temporary one.
 func (r *run) openElsewhere(ctx context.Context, dir *os.Root) (*elsewhere, error) {
 	p := &r.o.Previous
 	if !httpclient.IsURL(p.Place) {
@@ -92,21 +93,12 @@ func fetchNothing(context.Context, []snapshot.File) error { return nil }
 
 // openFar has a dry run look at the last publication where it is.
 func (r *run) openFar(ctx context.Context) (closeOut func(), err error) {
-	dir, err := os.MkdirTemp("", "wellspring-")
+	from, err := r.openElsewhere(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	from, err := r.openElsewhere(ctx, root)
-	if err != nil {
-		root.Close()
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
 	r.out = from
-	return func() { from.close(); root.Close(); os.RemoveAll(dir) }, nil
+	return func() { from.close() }, nil
 }
 
 // carry brings the last publication into the output directory, as it is, so that
@@ -430,17 +422,7 @@ func sameContent(a, b io.Reader) error {
 
 // recordElsewhere returns the record of the last publication as it is now.
 func (r *run) recordElsewhere(ctx context.Context) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "wellspring-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	from, err := r.openElsewhere(ctx, root)
+	from, err := r.openElsewhere(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

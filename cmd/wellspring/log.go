@@ -162,20 +162,11 @@ func openPlace(ctx context.Context, place string, header http.Header) (files fs.
 	if !httpclient.IsURL(place) {
 		return os.DirFS(place), func() {}, nil
 	}
-	dir, err := os.MkdirTemp("", "wellspring-")
+	far, err := remote.Open(ctx, place, nil, remote.Options{Header: header, Release: release()})
 	if err != nil {
 		return nil, nil, err
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	far, err := remote.Open(ctx, place, root, remote.Options{Header: header, Release: release()})
-	if err != nil {
-		root.Close()
-		return nil, nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	return far, func() { far.Close(); root.Close(); os.RemoveAll(dir) }, nil
+	return far, func() { far.Close() }, nil
 }
 
 // read finds the publication among files.

@@ -525,6 +525,28 @@ func TestFetchEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// TestTemporaryDirectory keeps what is fetched until the end, and nothing beyond.
+func TestTemporaryDirectory(t *testing.T) {
+	t.Parallel()
+	s := serve(t, map[string]string{"a.xml": "<a/>"}, nil)
+	f, err := Open(t.Context(), s.URL+"/pub", nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if b, err := fs.ReadFile(f, "a.xml"); err != nil || string(b) != "<a/>" {
+			t.Errorf("got %q, %v", b, err)
+		}
+	}
+	wantKept(t, f.dir, map[string]string{"a.xml": "<a/>"})
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(f.temp); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("left behind: %v", err)
+	}
+}
+
 func TestBase(t *testing.T) {
 	t.Parallel()
 	dir, err := os.OpenRoot(t.TempDir())

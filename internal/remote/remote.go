@@ -90,6 +90,7 @@ type FS struct {
 	home   *url.URL
 	layout layout.Layout // for URLs
 	dir    *os.Root
+	temp   string // names the directory, if it is not the caller's
 	// ctx is a field since the methods of a file system are given none.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -115,8 +116,9 @@ type file struct {
 const staging = ".fetching"
 
 // Open returns the publication below a URL as a file system that keeps files in
-// a directory, which is empty and stays the caller's. The context is that of all
-// that the file system does. Nothing is asked of the server yet.
+// a directory, which is empty and stays the caller's, or in a temporary one if it is
+// nil. The context is that of all that the file system does. Nothing is asked of the
+// server yet.
 func Open(ctx context.Context, base string, dir *os.Root, o Options) (*FS, error) {
 	o.applyDefaults()
 	f := &FS{o: o, dir: dir, files: map[string]*file{}}
@@ -126,12 +128,26 @@ func Open(ctx context.Context, base string, dir *os.Root, o Options) (*FS, error
 	if err := f.setBase(base); err != nil {
 		return nil, fmt.Errorf("the URL of the previous publication %w", err)
 	}
-	if err := errors.Join(dir.RemoveAll(staging), dir.Mkdir(staging, 0o755)); err != nil {
+	if err := f.makeRoom(); err != nil {
 		return nil, fmt.Errorf("making a folder for what is fetched: %w", err)
 	}
 	f.client = f.newClient()
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
 	return f, nil
+}
+
+// makeRoom makes the folder for files that are not whole yet, in a directory.
+func (f *FS) makeRoom() (err error) {
+	if f.dir != nil {
+		return errors.Join(f.dir.RemoveAll(staging), f.dir.Mkdir(staging, 0o755))
+	}
+	if f.temp, err = os.MkdirTemp("", "wellspring-"); err != nil {
+		return err
+	}
+	if f.dir, err = os.OpenRoot(f.temp); err != nil {
+		return errors.Join(err, os.RemoveAll(f.temp))
+	}
+	return f.makeRoom()
 }
 
 // setBase takes the URL apart: what is secret in it is sent and never shown.
@@ -157,9 +173,12 @@ func (f *FS) setBase(base string) error {
 }
 
 // Close ends what is under way and removes what is not whole. Files that were
-// fetched stay.
+// fetched stay in the caller's directory.
 func (f *FS) Close() error {
 	f.cancel(fs.ErrClosed)
+	if f.temp != "" {
+		return errors.Join(f.dir.Close(), os.RemoveAll(f.temp))
+	}
 	return f.dir.RemoveAll(staging)
 }
 
