@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/internal/remote"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
@@ -58,10 +59,11 @@ type elsewhere struct {
 // fetchFolder holds what was fetched and is not taken over yet.
 const fetchFolder = publish.Folder + "/previous"
 
-// openElsewhere opens the last publication. What is fetched is kept in a folder.
+// openElsewhere opens the last publication. What is fetched is kept in a folder, or in
+// a temporary one.
 func (r *run) openElsewhere(ctx context.Context, dir *os.Root) (*elsewhere, error) {
 	p := &r.o.Previous
-	if !remote.IsURL(p.Place) {
+	if !httpclient.IsURL(p.Place) {
 		root, err := os.OpenRoot(p.Place)
 		if errors.Is(err, fs.ErrNotExist) { // so is the publication
 			return &elsewhere{os.DirFS(p.Place), fetchNothing, func() error { return nil }}, nil
@@ -72,7 +74,7 @@ func (r *run) openElsewhere(ctx context.Context, dir *os.Root) (*elsewhere, erro
 		return &elsewhere{root.FS(), fetchNothing, root.Close}, nil
 	}
 	files, err := remote.Open(ctx, p.Place, dir, remote.Options{
-		Header: p.Header, Retries: p.retries, Release: strings.TrimPrefix(r.o.Release, "wellspring "), Log: r.o.Log,
+		Header: p.Header, Retries: p.retries, Release: r.o.Release, Log: r.o.Log,
 		IsBody: layout.IsWrittenOnce,
 	})
 	if err != nil {
@@ -91,21 +93,12 @@ func fetchNothing(context.Context, []snapshot.File) error { return nil }
 
 // openFar has a dry run look at the last publication where it is.
 func (r *run) openFar(ctx context.Context) (closeOut func(), err error) {
-	dir, err := os.MkdirTemp("", "wellspring-")
+	from, err := r.openElsewhere(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	from, err := r.openElsewhere(ctx, root)
-	if err != nil {
-		root.Close()
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
 	r.out = from
-	return func() { from.close(); root.Close(); os.RemoveAll(dir) }, nil
+	return func() { from.close() }, nil
 }
 
 // carry brings the last publication into the output directory, as it is, so that
@@ -258,10 +251,7 @@ func plain(err error) error {
 
 // place names where the last publication is, without a password.
 func (r *run) place() string {
-	if !remote.IsURL(r.o.Previous.Place) {
-		return cmp.Or(r.o.Previous.Place, r.o.Out)
-	}
-	return remote.Redacted(r.o.Previous.Place)
+	return httpclient.Redacted(cmp.Or(r.o.Previous.Place, r.o.Out))
 }
 
 // removeOther plans to remove what another publication in the output directory
@@ -432,17 +422,7 @@ func sameContent(a, b io.Reader) error {
 
 // recordElsewhere returns the record of the last publication as it is now.
 func (r *run) recordElsewhere(ctx context.Context) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "wellspring-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	from, err := r.openElsewhere(ctx, root)
+	from, err := r.openElsewhere(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

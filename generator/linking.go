@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/links"
-	"github.com/wellspring-sync/wellspring/internal/remote"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
@@ -38,7 +38,7 @@ func (r *run) newLinker(ctx context.Context) (*linker, error) {
 		list, err := links.ReadList(ctx, place, r.headerFor(place), r.o.Release)
 		if err != nil {
 			k.close()
-			return nil, fmt.Errorf("reading the Resource List %s for links to it: %w", remote.Redacted(place), err)
+			return nil, fmt.Errorf("reading the Resource List %s for links to it: %w", httpclient.Redacted(place), err)
 		}
 		k.lists[place] = list
 	}
@@ -58,7 +58,7 @@ func (r *run) newLinker(ctx context.Context) (*linker, error) {
 func (r *run) headerFor(place string) http.Header {
 	own, err := url.Parse(r.o.Previous.Place)
 	other, errOther := url.Parse(place)
-	if err != nil || errOther != nil || own.Host == "" || own.Host != other.Host || own.Scheme != other.Scheme {
+	if err != nil || errOther != nil || own.Host == "" || !httpclient.IsWithin(own, other) {
 		return nil
 	}
 	return r.o.Previous.Header

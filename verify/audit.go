@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
@@ -81,7 +82,7 @@ func (a *auditor) counted(n int64) {
 
 func (a *auditor) report() *Report {
 	r := &Report{
-		Place: redacted(a.place.name()), Documents: int(a.documents.Load()), Entries: int(a.entries.Load()),
+		Place: httpclient.Redacted(a.place.name()), Documents: int(a.documents.Load()), Entries: int(a.entries.Load()),
 		Packages: int(a.packages.Load()), Bitstreams: int(a.bitstreams.Load()),
 		Resources: int(a.resources.Load()), Unread: int(a.unread.Load()), Linked: int(a.linked.Load()), Bytes: a.bytes.Load(),
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
@@ -250,7 +251,7 @@ func (c *contentCheck) mayHaveChanged(modified time.Time) bool {
 func (c *contentCheck) missing(r *resource, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	status, isStatus := errors.AsType[*statusError](err)
+	status, isStatus := errors.AsType[*httpclient.Error](err)
 	switch {
 	case errors.Is(err, errElsewhere):
 		if c.nowhere.n++; c.first == nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 )
 
 // start finds the Source that a URL leads to: the URL may be that of any of its
@@ -167,7 +169,7 @@ func (w *web) robots(ctx context.Context) []string {
 	lines := bufio.NewScanner(f)
 	for lines.Scan() && len(all) < 20 {
 		name, value, ok := strings.Cut(lines.Text(), ":")
-		if value = strings.TrimSpace(value); ok && strings.EqualFold(strings.TrimSpace(name), "sitemap") && isURL(value) {
+		if value = strings.TrimSpace(value); ok && strings.EqualFold(strings.TrimSpace(name), "sitemap") && httpclient.IsURL(value) {
 			all = append(all, value)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
@@ -149,7 +150,7 @@ func (d *document) cannotOpen(err error) {
 	if d.found.capability != "" {
 		title = "the " + titleOf(d.found.capability, false)
 	}
-	if e, ok := errors.AsType[*statusError](err); ok {
+	if e, ok := errors.AsType[*httpclient.Error](err); ok {
 		r = httpStatus
 		err = e
 	}

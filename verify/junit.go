@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/url"
 	"strings"
+
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 )
 
 // WriteJUnit writes the findings in the XML of JUnit, which CI servers show. Each
@@ -64,7 +66,7 @@ func xmlText(s string) string {
 
 // escapePath makes a URI reference of a path.
 func escapePath(s string) string {
-	if isURL(s) {
+	if httpclient.IsURL(s) {
 		return s
 	}
 	return (&url.URL{Path: s}).EscapedPath()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
@@ -288,7 +289,7 @@ func (c *linkedCheck) check(ctx context.Context, reader resourceReader, r *resou
 // had counts a file of which some bytes were read, or reports that it could not be
 // had, if it should be there.
 func (c *linkedCheck) had(ctx context.Context, r *resource, n int64, err error) error {
-	status, isStatus := errors.AsType[*statusError](err)
+	status, isStatus := errors.AsType[*httpclient.Error](err)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
@@ -32,7 +33,7 @@ func (a *auditor) checkRedirect(got *answer, uri string, report func(value, form
 		if u, err := url.Parse(uri); err == nil && u.String() == got.final {
 			return
 		}
-		report(redacted(got.final), "it redirects to %s", clip(redacted(got.final)))
+		report(httpclient.Redacted(got.final), "it redirects to %s", clip(httpclient.Redacted(got.final)))
 	}
 }
 

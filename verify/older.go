@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
@@ -16,13 +17,13 @@ import (
 func (a *auditor) readOlder(ctx context.Context) error {
 	o := *a.o
 	o.Depth, o.Against, o.Resources = Documents, "", nil
-	if top := a.all[0]; isURL(a.o.Against) && !sameHost(top.uri, a.o.Against) {
+	if top := a.all[0]; httpclient.IsURL(a.o.Against) && !sameHost(top.uri, a.o.Against) {
 		// It is a copy at another place of what has the same URIs.
 		if prefix, ok := strings.CutSuffix(top.uri, wellKnownPath); ok {
 			o.Resources = []Mapping{{prefix, strings.TrimSuffix(a.o.Against, "/") + "/"}}
 		}
 	}
-	where := redacted(a.o.Against)
+	where := httpclient.Redacted(a.o.Against)
 	if w, ok := a.place.(*web); !ok || !sameHost(w.base.String(), a.o.Against) {
 		o.Header = nil // which is for the publication's own host
 	}
@@ -54,7 +55,7 @@ func (a *auditor) readOlder(ctx context.Context) error {
 }
 
 func sameHost(x, y string) bool {
-	return isURL(y) && strings.EqualFold(hostOf(normalURI(x)), hostOf(normalURI(y)))
+	return httpclient.IsURL(y) && strings.EqualFold(hostOf(normalURI(x)), hostOf(normalURI(y)))
 }
 
 // compareCopies compares what was closed, and where the two begin and end.

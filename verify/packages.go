@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
@@ -147,7 +148,7 @@ func (p *packageOf) check(ctx context.Context) error {
 		if isOurs(err) {
 			return err
 		}
-		if e, ok := errors.AsType[*statusError](err); ok {
+		if e, ok := errors.AsType[*httpclient.Error](err); ok {
 			p.dump.report(httpStatus, p.spot, p.uri, "the package %s: %v", clip(p.uri), e)
 			return nil
 		}

@@ -3,9 +3,9 @@ package verify
 import (
 	"context"
 	"errors"
-	"net/url"
 	"os"
-	"strings"
+
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 )
 
 // place is where a publication is: a directory or a server. Its methods may be
@@ -58,25 +58,8 @@ var (
 
 // openPlace opens what a user names: a directory, a document or a URL.
 func openPlace(where string, o *Options) (place, error) {
-	if isURL(where) {
+	if httpclient.IsURL(where) {
 		return newWeb(where, o)
 	}
 	return newDisk(where, o)
-}
-
-func isURL(s string) bool {
-	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
-}
-
-// redacted returns a place for messages: a URL without user name, password, query
-// and fragment.
-func redacted(where string) string {
-	if !isURL(where) {
-		return where
-	}
-	u, err := url.Parse(where)
-	if err != nil {
-		return "the URL"
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"runtime"
 	"time"
+
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 )
 
 // Depth says how far down an audit goes.
@@ -164,7 +166,7 @@ func Check(ctx context.Context, place string, o Options) (*Report, error) {
 	a := newAuditor(p, &o)
 	defer a.close()
 	if err := a.run(ctx); err != nil {
-		return nil, fmt.Errorf("auditing %s: %w", redacted(p.name()), err)
+		return nil, fmt.Errorf("auditing %s: %w", httpclient.Redacted(p.name()), err)
 	}
 	return a.report(), nil
 }

@@ -5,26 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 )
 
 // web is a publication on a server. What is fetched is kept in temporary files, so
 // that it can be read more than once.
 type web struct {
-	base   *url.URL
-	client *http.Client
+	base   *url.URL // without the user
+	client *httpclient.Client
 	o      *Options
 	dir    string
-	log    *slog.Logger
 
 	keptBytes atomic.Int64
 
@@ -43,16 +42,9 @@ type keptFile struct {
 
 // answer is what a server said.
 type answer struct {
-	method string
-	status int
 	header http.Header
 	final  string // the URI in the end
 }
-
-// statusError says that a server answered, but not with the file.
-type statusError struct{ text string }
-
-func (e *statusError) Error() string { return e.text }
 
 func newWeb(where string, o *Options) (*web, error) {
 	u, err := url.Parse(where)
@@ -60,7 +52,7 @@ func newWeb(where string, o *Options) (*web, error) {
 		return nil, errors.New("that is not a URL") // not repeated, since it may have a password in it
 	}
 	for _, m := range o.Resources {
-		if !isURL(m.Dir) {
+		if !httpclient.IsURL(m.Dir) {
 			return nil, fmt.Errorf("%s is no URL, where a server is audited", m.Dir)
 		}
 	}
@@ -68,85 +60,37 @@ func newWeb(where string, o *Options) (*web, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &web{base: u, o: o, dir: dir, log: o.Log, kept: map[string]*keptFile{}}
-	w.client = &http.Client{Transport: w.transport(), CheckRedirect: checkRedirect}
-	return w, nil
+	home := *u
+	u.User = nil
+	return &web{base: u, client: newClient(&home, o), o: o, dir: dir, kept: map[string]*keptFile{}}, nil
 }
 
-// transport sends the user's headers to the host that he named, and to no other.
-func (w *web) transport() http.RoundTripper {
-	header := w.o.Header.Clone()
-	if header == nil {
-		header = http.Header{}
-	}
-	if w.base.User != nil && header.Get("Authorization") == "" {
-		password, _ := w.base.User.Password()
-		r := http.Request{Header: header}
-		r.SetBasicAuth(w.base.User.Username(), password)
-	}
-	w.base.User = nil
-	inner := w.o.Transport
-	if inner == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConnsPerHost = webReaders
-		t.MaxResponseHeaderBytes = 256 << 10
-		inner = t
-	}
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		r = r.Clone(r.Context())
-		r.Header.Del("Referer") // which may have a secret in its query
-		r.Header.Set("User-Agent", strings.TrimSuffix("wellspring/"+w.o.Release, "/"))
-		if r.URL.Host == w.base.Host && (r.URL.Scheme == w.base.Scheme || r.URL.Scheme == "https") {
-			for name, values := range header {
-				r.Header[http.CanonicalHeaderKey(name)] = values
-			}
-		}
-		return inner.RoundTrip(r)
+// newClient returns what asks servers. It follows redirects to anywhere, as Destinations
+// may, and the audit reports them.
+func newClient(home *url.URL, o *Options) *httpclient.Client {
+	return httpclient.New(httpclient.Options{
+		Release: o.Release, Header: o.Header, Home: home, Transport: o.Transport, Stall: o.Stall, Elsewhere: true,
+		// Many resources may fail in the same way.
+		Retry: httpclient.Retry{Times: 2, First: 500 * time.Millisecond, Longest: 10 * time.Second},
+		OnRetry: func(uri string, err error, _ time.Duration) {
+			o.Log.Info("asking the server again", "uri", uri, "err", err)
+		},
 	})
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// mostRedirects is how often a server may send on.
-const mostRedirects = 5
-
-func checkRedirect(r *http.Request, via []*http.Request) error {
-	if r.URL.Scheme != "http" && r.URL.Scheme != "https" {
-		return fmt.Errorf("the server redirects to another protocol (%s)", clip(r.URL.Scheme))
-	}
-	for _, v := range via {
-		if v.URL.String() == r.URL.String() {
-			return errors.New("the server redirects in a circle")
-		}
-	}
-	if len(via) > mostRedirects {
-		return fmt.Errorf("the server redirects more than %d times", mostRedirects)
-	}
-	return nil
 }
 
 func (w *web) name() string { return w.base.String() }
 func (w *web) isTold() bool { return true }
 
-func (w *web) close() {
-	w.client.CloseIdleConnections()
-	os.RemoveAll(w.dir)
-}
+func (w *web) close() { os.RemoveAll(w.dir) }
 
-// webReaders is how many requests are under way at once: as many as no server
-// minds.
-const webReaders = 8
-
-func (w *web) readersAtOnce(int) int { return webReaders }
+func (w *web) readersAtOnce(int) int { return httpclient.AtOnce }
 
 func (w *web) reader() resourceReader { return &webReader{web: w, buf: make([]byte, 128<<10)} }
 
 // open returns a copy of what a URI leads to. What was fetched before is not
 // fetched again.
 func (w *web) open(ctx context.Context, uri string, most int64) (*file, error) {
-	if !isURL(uri) {
+	if !httpclient.IsURL(uri) {
 		return nil, fmt.Errorf("it is not on a web server")
 	}
 	k := w.keep(uri)
@@ -208,30 +152,24 @@ func (w *web) fetch(ctx context.Context, uri string, most int64, k *keptFile) er
 		}
 		kept := &keeper{f: f, w: w}
 		n, err := io.Copy(kept, io.LimitReader(r.Body, most))
-		if errClose := f.Close(); kept.err == nil {
-			kept.err = errClose
+		if errClose := f.Close(); err == nil && errClose != nil {
+			err = &machineError{errClose}
 		}
-		switch {
-		case kept.err != nil:
-			err = &machineError{kept.err}
-		case err != nil:
-			err = &statusError{"the answer breaks off: " + plainError(err)}
-		default:
-			k.name, k.size, k.answer = f.Name(), n, a
-			return nil
+		if err != nil {
+			os.Remove(f.Name())
+			w.keptBytes.Add(-kept.n)
+			return err
 		}
-		os.Remove(f.Name())
-		w.keptBytes.Add(-kept.n)
-		return err
+		k.name, k.size, k.answer = f.Name(), n, a
+		return nil
 	})
 }
 
-// keeper writes what is kept, and remembers its own errors.
+// keeper writes what is kept.
 type keeper struct {
-	f   *os.File
-	w   *web
-	n   int64
-	err error
+	f *os.File
+	w *web
+	n int64
 }
 
 func (k *keeper) Write(p []byte) (int, error) {
@@ -240,7 +178,9 @@ func (k *keeper) Write(p []byte) (int, error) {
 	if k.w.keptBytes.Add(int64(n)) > k.w.o.Limits.Kept && err == nil {
 		err = fmt.Errorf("what was fetched and has to be kept is longer than %d bytes", k.w.o.Limits.Kept)
 	}
-	k.err = err
+	if err != nil {
+		err = &machineError{err}
+	}
 	return n, err
 }
 
@@ -279,63 +219,17 @@ func (w *web) stated(uri string) string {
 	return uri
 }
 
-// tries is how often a request is sent that fails in a way that may pass.
-const tries = 3
-
 // ask sends a request, and again where that may help. What the server has is given
-// to use; anything else is errNotThere or a statusError.
+// to use; anything else is errNotThere or an *httpclient.Error.
 func (w *web) ask(ctx context.Context, method, uri string, header http.Header, use func(*http.Response, *answer) error) error {
-	for try := 1; ; try++ {
-		again, after, err := w.once(ctx, method, uri, header, use)
-		if err == nil || ctx.Err() != nil || !again || try == tries {
-			return err
-		}
-		w.log.Info("asking the server again", "uri", redacted(uri), "err", err)
-		select {
-		case <-time.After(max(after, time.Duration(try)*300*time.Millisecond)):
-		case <-ctx.Done():
-		}
+	request := httpclient.Request{Method: method, URL: w.served(uri), Header: header}
+	err := w.client.Do(ctx, request, func(r *http.Response) error {
+		return use(r, &answer{usedHeaders(r.Header), w.stated(r.Request.URL.String())})
+	})
+	if e, ok := errors.AsType[*httpclient.Error](err); ok && e.IsMissing() {
+		return errNotThere
 	}
-}
-
-var errStalled = errors.New("the server did not go on in time")
-
-// once sends a request.
-func (w *web) once(ctx context.Context, method, uri string, header http.Header, use func(*http.Response, *answer) error) (again bool, after time.Duration, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	timer := time.AfterFunc(w.o.Stall, func() { cancel(errStalled) })
-	defer timer.Stop()
-	request, err := http.NewRequestWithContext(ctx, method, w.served(uri), nil)
-	if err != nil {
-		return false, 0, &statusError{"it cannot be asked for: " + plainError(err)}
-	}
-	for name, values := range header {
-		request.Header[name] = values
-	}
-	r, err := w.client.Do(request)
-	if err != nil {
-		if context.Cause(ctx) == errStalled {
-			err = errStalled
-		}
-		return true, 0, &statusError{plainError(err)}
-	}
-	defer r.Body.Close()
-	switch {
-	case r.StatusCode == http.StatusNotFound || r.StatusCode == http.StatusGone:
-		return false, 0, errNotThere
-	case r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500:
-		return true, retryAfter(r), &statusError{"the server answers " + r.Status}
-	case r.StatusCode != http.StatusOK:
-		return false, 0, &statusError{"the server answers " + r.Status}
-	}
-	r.Body = &movingBody{ReadCloser: r.Body, timer: timer, stall: w.o.Stall}
-	err = use(r, &answer{method, r.StatusCode, usedHeaders(r.Header), w.stated(r.Request.URL.String())})
-	if err != nil && context.Cause(ctx) == errStalled {
-		err = &statusError{errStalled.Error()}
-	}
-	_, again = errors.AsType[*statusError](err)
-	return again, 0, err
+	return err
 }
 
 // usedHeaders returns the headers that are looked at, as others may be large.
@@ -350,54 +244,14 @@ func usedHeaders(h http.Header) http.Header {
 	return used
 }
 
-// retryAfter returns how long the server asks to wait, within reason.
-func retryAfter(r *http.Response) time.Duration {
-	seconds, err := strconv.Atoi(r.Header.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return 0
-	}
-	return min(time.Duration(seconds)*time.Second, 10*time.Second)
-}
-
-// movingBody puts the timer back whenever enough has come.
-type movingBody struct {
-	io.ReadCloser
-	timer *time.Timer
-	stall time.Duration
-	since int // bytes since the timer was put back
-}
-
-// leastMoving is how many bytes have to come within the time, but for the last ones.
-const leastMoving = 4 << 10
-
-func (b *movingBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.since += n; b.since >= leastMoving {
-		b.since = 0
-		b.timer.Reset(b.stall)
-	}
-	return n, err
-}
-
-// plainError returns what went wrong with a request, without its URL, which the
-// message names anyway and which may hold secrets.
-func plainError(err error) string {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err
-	}
-	return clip(err.Error())
-}
-
 // text returns the first bytes of what a URI leads to.
 func (r *webReader) text(ctx context.Context, uri string, most int64) ([]byte, error) {
-	if !isURL(uri) {
+	if !httpclient.IsURL(uri) {
 		return nil, errElsewhere
 	}
 	var text []byte
 	err := r.ask(ctx, http.MethodGet, uri, http.Header{"Accept-Encoding": {"identity"}}, func(g *http.Response, _ *answer) (err error) {
-		if text, err = readText(g.Body, most); err != nil {
-			err = &statusError{"the answer breaks off: " + plainError(err)}
-		}
+		text, err = readText(g.Body, most)
 		return err
 	})
 	return text, err
@@ -412,7 +266,7 @@ type webReader struct {
 func (r *webReader) close() {}
 
 func (r *webReader) read(ctx context.Context, res *resource) (actual, error) {
-	if !isURL(res.uri) {
+	if !httpclient.IsURL(res.uri) {
 		return actual{}, errElsewhere
 	}
 	got := actual{length: -1}
@@ -438,19 +292,17 @@ func (r *webReader) read(ctx context.Context, res *resource) (actual, error) {
 			return nil
 		}
 		d := newDigester(algorithmsOf(res.md.Hash))
-		body := io.Reader(g.Body)
 		most := r.o.Limits.PackageBytes
 		if res.md.HasLength && res.md.Length < most { // enough to see that it is too long
 			most = res.md.Length + 1
 		}
-		body = io.LimitReader(body, most)
-		n, err := io.CopyBuffer(d, onlyReader{body}, r.buf)
+		n, err := io.CopyBuffer(d, onlyReader{io.LimitReader(g.Body, most)}, r.buf)
 		if err != nil {
-			return &statusError{"the answer breaks off: " + plainError(err)}
+			return err
 		}
 		got.length, got.sums, got.read = n, d.sums(), n
 		if n == r.o.Limits.PackageBytes {
-			return &statusError{fmt.Sprintf("it is longer than %d bytes, and was not read further", n)}
+			return &httpclient.Error{Err: fmt.Errorf("it is longer than %d bytes, and was not read further", n)}
 		}
 		return nil
 	})

@@ -13,12 +13,12 @@ const module = "github.com/wellspring-sync/wellspring/"
 // allowed says which packages of ours each package may import: those to the
 // right of it in the picture of ARCHITECTURE.md.
 var allowed = map[string][]string{
-	"cmd/wellspring":      {"generator", "hashing", "internal/links", "internal/notify", "internal/plan", "internal/prepare", "internal/publish", "internal/remote", "internal/serve", "internal/settings", "internal/snapshot", "internal/watch", "layout", "resourcesync", "scanner", "templates", "verify"},
-	"generator":           {"hashing", "internal/gitlog", "internal/links", "internal/notify", "internal/patch", "internal/plan", "internal/publish", "internal/remote", "internal/snapshot", "internal/timemap", "layout", "resourcesync", "scanner", "templates", "zipdump"},
+	"cmd/wellspring":      {"generator", "hashing", "internal/httpclient", "internal/links", "internal/notify", "internal/plan", "internal/prepare", "internal/publish", "internal/remote", "internal/serve", "internal/settings", "internal/snapshot", "internal/watch", "layout", "resourcesync", "scanner", "templates", "verify"},
+	"generator":           {"hashing", "internal/gitlog", "internal/httpclient", "internal/links", "internal/notify", "internal/patch", "internal/plan", "internal/publish", "internal/remote", "internal/snapshot", "internal/timemap", "layout", "resourcesync", "scanner", "templates", "zipdump"},
 	"hashing":             {"resourcesync"},
 	"internal/gitlog":     {},
 	"internal/httpclient": {},
-	"internal/links":      {"internal/remote", "resourcesync"},
+	"internal/links":      {"internal/httpclient", "internal/remote", "resourcesync"},
 	"internal/notify":     {"internal/httpclient", "resourcesync"},
 	"internal/patch":      {},
 	"internal/plan":       {"internal/notify"},
@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"resourcesync":        {},
 	"scanner":             {},
 	"templates":           {},
-	"verify":              {"resourcesync"},
+	"verify":              {"internal/httpclient", "resourcesync"},
 	"zipdump":             {},
 }
 

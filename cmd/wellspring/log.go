@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/internal/remote"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
@@ -79,7 +80,7 @@ func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
 	}
 	s, l, closeFiles, err := f.open(cmd.Context(), dir)
 	if err != nil {
-		return &readingError{err, remote.IsURL(dir)}
+		return &readingError{err, httpclient.IsURL(dir)}
 	}
 	defer closeFiles()
 	lists := s.AllChanges()
@@ -102,7 +103,7 @@ func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
 // check checks the flags, and returns the time from which on changes are told.
 func (f *logFlags) check(dir string) (since time.Time, err error) {
 	switch info, err := os.Stat(dir); {
-	case remote.IsURL(dir):
+	case httpclient.IsURL(dir):
 	case err != nil:
 		return since, fmt.Errorf("the publication: %s: %w", dir, reason(err))
 	case !info.IsDir():
@@ -158,33 +159,21 @@ func (f *logFlags) open(ctx context.Context, place string) (s *snapshot.Snapshot
 
 // openPlace opens a directory, or the files on a server.
 func openPlace(ctx context.Context, place string, header http.Header) (files fs.FS, closeFiles func(), err error) {
-	if !remote.IsURL(place) {
+	if !httpclient.IsURL(place) {
 		return os.DirFS(place), func() {}, nil
 	}
-	dir, err := os.MkdirTemp("", "wellspring-")
+	far, err := remote.Open(ctx, place, nil, remote.Options{Header: header, Release: release()})
 	if err != nil {
 		return nil, nil, err
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	far, err := remote.Open(ctx, place, root, remote.Options{Header: header, Release: strings.TrimPrefix(release(), "wellspring ")})
-	if err != nil {
-		root.Close()
-		return nil, nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	return far, func() { far.Close(); root.Close(); os.RemoveAll(dir) }, nil
+	return far, func() { far.Close() }, nil
 }
 
 // read finds the publication among files.
 func (f *logFlags) read(files fs.FS, dir string) (*snapshot.Snapshot, layout.Layout, error) {
 	l, err := snapshot.Find(files, f.folder)
-	if err == snapshot.ErrNone && remote.IsURL(dir) {
-		dir = remote.Redacted(dir)
-	}
 	if err == snapshot.ErrNone {
-		err = fmt.Errorf("%s: %w", dir, err)
+		err = fmt.Errorf("%s: %w", httpclient.Redacted(dir), err)
 	}
 	if e, ok := errors.AsType[*remote.Error](err); ok {
 		err = e // which says nothing of the publication
@@ -195,7 +184,7 @@ func (f *logFlags) read(files fs.FS, dir string) (*snapshot.Snapshot, layout.Lay
 	if err != nil {
 		return nil, l, err
 	}
-	if !remote.IsURL(dir) && publish.Pending(dir) {
+	if !httpclient.IsURL(dir) && publish.Pending(dir) {
 		return nil, l, errors.New("an interrupted run left a commit there that the next build has to complete first")
 	}
 	if f.baseURL != "" { // which is compared with the record, if there is one
@@ -212,7 +201,7 @@ func (f *logFlags) read(files fs.FS, dir string) (*snapshot.Snapshot, layout.Lay
 // resourceURI returns a URI as it is, or that of a path relative to the base URL.
 // The path is as in URIs, unless that cannot be.
 func resourceURI(l layout.Layout, s string) (string, error) {
-	if remote.IsURL(s) {
+	if httpclient.IsURL(s) {
 		return s, nil
 	}
 	if l.BaseURL == "" {

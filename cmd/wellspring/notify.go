@@ -99,7 +99,7 @@ func (c *cli) notify(cmd *cobra.Command, f *notifyFlags, name string) error {
 		}
 	}
 	n := &notifying{c: c, f: f, name: name, modes: map[string]notify.Mode{}}
-	n.o = notify.Options{Mode: mode, Release: strings.TrimPrefix(release(), "wellspring "), Log: c.log(), OnWait: func(err error) {
+	n.o = notify.Options{Mode: mode, Release: release(), Log: c.log(), OnWait: func(err error) {
 		if !c.quiet {
 			c.tell("waiting: %v\n", err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/wellspring-sync/wellspring/internal/remote"
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/settings"
 	"github.com/wellspring-sync/wellspring/verify"
 )
@@ -251,7 +251,7 @@ func (l *loaded) relative(key string, values []string) []string {
 	}
 	values = slices.Clone(values)
 	for i, v := range values {
-		if v != "" && !filepath.IsAbs(v) && !remote.IsURL(v) && !((key == "cache" || key == "page") && v == "none") {
+		if v != "" && !filepath.IsAbs(v) && !httpclient.IsURL(v) && !((key == "cache" || key == "page") && v == "none") {
 			values[i] = filepath.Join(filepath.Dir(l.file.Name), v)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/links"
 	"github.com/wellspring-sync/wellspring/internal/notify"
-	"github.com/wellspring-sync/wellspring/internal/remote"
 	"github.com/wellspring-sync/wellspring/internal/settings"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -122,7 +122,7 @@ func checkHub(text string) error {
 
 // relativeTo makes the name of a file relative to the file of settings.
 func (l *loaded) relativeTo(name string) string {
-	if name == "" || remote.IsURL(name) || filepath.IsAbs(name) {
+	if name == "" || httpclient.IsURL(name) || filepath.IsAbs(name) {
 		return name
 	}
 	return filepath.Join(filepath.Dir(l.file.Name), name)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wellspring-sync/wellspring/internal/remote"
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/verify"
 )
 
@@ -92,7 +92,7 @@ func (c *cli) verify(cmd *cobra.Command, f *verifyFlags, args []string) error {
 	if err != nil {
 		return &usageError{err, cmd.CommandPath()}
 	}
-	if len(o.Resources) == 0 && !remote.IsURL(place) && place == l.publicationDir(nil) {
+	if len(o.Resources) == 0 && !httpclient.IsURL(place) && place == l.publicationDir(nil) {
 		o.Resources = l.resources()
 	}
 	o.Log = c.log()
@@ -133,15 +133,15 @@ func (f *verifyFlags) options(place string) (verify.Options, error) {
 		return o, fmt.Errorf("--sample: %d is less than 0", f.sample)
 	case f.jobs < 0:
 		return o, fmt.Errorf("--jobs: %d is less than 0", f.jobs)
-	case !remote.IsURL(place) && (f.sample > 0 || f.all):
+	case !httpclient.IsURL(place) && (f.sample > 0 || f.all):
 		return o, errors.New("--sample and --all are for a publication on a server: in a directory, all resources are compared")
 	}
 	for _, s := range f.resources {
 		prefix, dir, ok := strings.Cut(s, "=")
-		if !ok || !remote.IsURL(prefix) || dir == "" {
+		if !ok || !httpclient.IsURL(prefix) || dir == "" {
 			return o, fmt.Errorf("--resources: %q is not of the form PREFIX=DIR, such as https://example.com/=site", s)
 		}
-		if remote.IsURL(place) != remote.IsURL(dir) {
+		if httpclient.IsURL(place) != httpclient.IsURL(dir) {
 			return o, fmt.Errorf("--resources: %q has to have a URL behind the = where a server is audited, and a directory where a directory is", s)
 		}
 		o.Resources = append(o.Resources, verify.Mapping{Prefix: prefix, Dir: dir})
@@ -151,7 +151,7 @@ func (f *verifyFlags) options(place string) (verify.Options, error) {
 		return o, err
 	}
 	for _, where := range []string{place, f.against} {
-		if where == "" || remote.IsURL(where) {
+		if where == "" || httpclient.IsURL(where) {
 			continue
 		}
 		if _, err := os.Stat(where); err != nil {

@@ -1,81 +1,151 @@
-// Package httpclient has what those share who ask servers of others: which redirects are
-// followed, what an error means, and how long to wait until they ask again. It sends
-// nothing itself.
+// Package httpclient asks servers of others, for all packages that do. It says once which
+// redirects are followed, who is told what is secret, how long a server may take, what an
+// error means, and how long to wait until it is asked again. What is asked for, and what
+// the answer has to be, is for those to say who ask.
 package httpclient
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
-	"math/rand/v2"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 )
 
-// IsUntrusted reports whether an error is about the server's certificate, which will be
-// no other the next time.
-func IsUntrusted(err error) bool {
-	var c *tls.CertificateVerificationError
-	return errors.As(err, &c)
+// AtOnce is how many requests to one server are under way at the same time: as many
+// connections as no server minds.
+const AtOnce = 8
+
+// Options say how servers are asked. The zero value works.
+type Options struct {
+	// Name is what errors call a server: "the server" by default.
+	Name string
+	// Release is that of the program, for the User-Agent: "1.2", or "wellspring 1.2".
+	Release string
+	// Header is sent to the host of Home, and to no other, and so are the user name and
+	// the password in Home. Accept-Encoding is left out, which is for requests to say.
+	Header http.Header
+	Home   *url.URL
+	// Transport sends the requests; nil stands for one that all clients share, and that is
+	// like that of package net/http, which knows of proxies.
+	Transport http.RoundTripper
+	// Stall is how long a server may take to answer, with all redirects, and then for
+	// every few kilobytes; 30 seconds by default.
+	Stall time.Duration
+	// Redirects is how often a server may send on: 5 times by default, which is more
+	// than any that means it well needs.
+	Redirects int
+	// Elsewhere is true if redirects may lead to other hosts, and out of https.
+	Elsewhere bool
+	// Retry says how often requests are sent again, and when.
+	Retry Retry
+	// OnRetry may be nil. It is told of each pause; the URL is redacted.
+	OnRetry func(url string, err error, pause time.Duration)
+	// Sleep may be another one than [Sleep], for tests.
+	Sleep func(context.Context, time.Duration) error
 }
 
-// Cause returns why the context ended a request, if it did, or else the error.
-func Cause(ctx context.Context, err error) error { return cmp.Or(context.Cause(ctx), err) }
+// Client asks servers. Its methods may be called concurrently.
+type Client struct{ o Options }
 
-// KeepsScheme reports whether a redirect leads to http or https, and not out of https.
-func KeepsScheme(from, to *url.URL) bool {
-	return to.Scheme == "https" || to.Scheme == "http" && from.Scheme != "https"
-}
-
-// SameHost compares hosts and ports. The default ports of http and https count as one.
-func SameHost(a, b *url.URL) bool {
-	return strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
-}
-
-func port(u *url.URL) string {
-	if p := u.Port(); p != map[string]string{"http": "80", "https": "443"}[u.Scheme] {
-		return p
+// New returns a client.
+func New(o Options) *Client {
+	o.Name = cmp.Or(o.Name, "the server")
+	o.Header = o.Header.Clone()
+	o.Stall = cmp.Or(o.Stall, 30*time.Second) // hubs that fetch something first take a while
+	o.Redirects = cmp.Or(o.Redirects, 5)
+	if o.Transport == nil {
+		o.Transport = transport
 	}
-	return ""
-}
-
-// Status names a status in our words: those of the server may be anything.
-func Status(code int) string {
-	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
-}
-
-// LongestWait is how long to wait at most, whatever a server asks for.
-const LongestWait = time.Minute
-
-// BackOff returns how long to wait after so many tries before: first, and then twice as
-// long each time, and not the same for all that wait.
-func BackOff(first time.Duration, tried int) time.Duration {
-	d := min(first<<min(tried, 10), LongestWait)
-	return d/2 + rand.N(d/2)
-}
-
-// RetryAfter reads a header that is a number of seconds or a date, or returns 0. See RFC
-// 9110 §10.2.3.
-func RetryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {
-		return time.Duration(seconds) * time.Second
+	if o.OnRetry == nil {
+		o.OnRetry = func(string, error, time.Duration) {}
 	}
-	if t, err := http.ParseTime(value); err == nil {
-		return max(t.Sub(now), 0)
+	if o.Sleep == nil {
+		o.Sleep = Sleep
 	}
-	return 0
+	return &Client{o}
 }
 
-// Sleep waits, and returns why the context ended if it does so first.
-func Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// transport goes through the proxy of the environment, keeps as many connections as are
+// used, and takes in little.
+var transport = func() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = AtOnce
+	t.MaxResponseHeaderBytes = 256 << 10
+	return t
+}()
+
+// Request is what a server is asked.
+type Request struct {
+	Method string // GET if it is empty; POST, and no other, sends something
+	URL    string
+	Header http.Header
+	Body   []byte
+}
+
+// Do sends a request, and again as long as that may help. Each answer of 200, or of 2xx to
+// what was sent, is given to use, which may be nil and reads it from its beginning. Do
+// returns what use does, an *[Error] if there is no such answer or if it breaks off, and
+// why the context ended if it did. Only what breaks off, and such answers as may be other
+// ones the next time, have a request sent again.
+func (c *Client) Do(ctx context.Context, r Request, use func(*http.Response) error) error {
+	r.Method = cmp.Or(r.Method, http.MethodGet)
+	for tried := 0; ; tried++ {
+		err := c.try(ctx, &r, use)
+		if err != nil && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		failed, ok := errors.AsType[*Error](err)
+		if !ok || !failed.passing || tried >= c.o.Retry.Times {
+			return err
+		}
+		pause := c.o.Retry.Pause(tried, failed.after)
+		c.o.OnRetry(Redacted(r.URL), err, pause)
+		if err := c.o.Sleep(ctx, pause); err != nil {
+			return err
+		}
 	}
+}
+
+// try sends a request once, and ends it when nothing comes any more.
+func (c *Client) try(ctx context.Context, r *Request, use func(*http.Response) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(c.o.Stall, func() { cancel(ErrStalled) })
+	defer timer.Stop()
+	answer, err := c.follow(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	timer.Reset(c.o.Stall)
+	answer.Body = &body{ReadCloser: answer.Body, ctx: ctx, timer: timer, stall: c.o.Stall}
+	if err := c.check(answer); err != nil || use == nil {
+		return err
+	}
+	return use(answer)
+}
+
+// send sends one request, past package http's Client, which would take headers along to
+// other hosts, make a GET of what is sent, and repeat in its errors where redirects lead.
+func (c *Client) send(ctx context.Context, r *Request, at string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, r.Method, at, bytes.NewReader(r.Body))
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err // without the URL
+	}
+	if err != nil {
+		return nil, &Error{Err: fmt.Errorf("it cannot be asked for: %w", err)}
+	}
+	c.setHeader(request)
+	maps.Copy(request.Header, r.Header)
+	answer, err := c.o.Transport.RoundTrip(request)
+	if err != nil {
+		return nil, &Error{Err: cause(ctx, err), passing: !IsUntrusted(err)}
+	}
+	answer.Request = request // which not every transport sets
+	return answer, nil
 }

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/remote"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
@@ -58,7 +59,7 @@ func ReadList(ctx context.Context, place string, header http.Header, release str
 	if l.file, err = os.Create(filepath.Join(dir, "entries")); err != nil {
 		return nil, err
 	}
-	open, closeAll, err := l.opener(ctx, place, header, release)
+	open, closeAll, err := opener(ctx, place, header, release)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +83,8 @@ func (l *List) Close() error {
 }
 
 // opener returns what opens the list (whose name is empty) and its parts.
-func (l *List) opener(ctx context.Context, place string, header http.Header, release string) (open func(uri string) (io.ReadCloser, error), closeAll func(), err error) {
-	if !remote.IsURL(place) {
+func opener(ctx context.Context, place string, header http.Header, release string) (open func(uri string) (io.ReadCloser, error), closeAll func(), err error) {
+	if !httpclient.IsURL(place) {
 		return func(uri string) (io.ReadCloser, error) { return openBeside(place, uri) }, func() {}, nil
 	}
 	u, err := url.Parse(place)
@@ -92,17 +93,8 @@ func (l *List) opener(ctx context.Context, place string, header http.Header, rel
 	}
 	base := (&url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Path: "/"}).String()
 	host := u.Scheme + "://" + u.Host + "/"
-	fetched := filepath.Join(l.dir, "fetched")
-	if err := os.Mkdir(fetched, 0o755); err != nil {
-		return nil, nil, err
-	}
-	root, err := os.OpenRoot(fetched)
+	files, err := remote.Open(ctx, base, nil, remote.Options{Header: header, Release: release})
 	if err != nil {
-		return nil, nil, err
-	}
-	files, err := remote.Open(ctx, base, root, remote.Options{Header: header, Release: release})
-	if err != nil {
-		root.Close()
 		return nil, nil, err
 	}
 	open = func(uri string) (io.ReadCloser, error) {
@@ -118,7 +110,7 @@ func (l *List) opener(ctx context.Context, place string, header http.Header, rel
 		}
 		return files.Open(name)
 	}
-	return open, func() { files.Close(); root.Close() }, nil
+	return open, func() { files.Close() }, nil
 }
 
 // openBeside opens a list on disk, or a part of it: as the end of its URI says where

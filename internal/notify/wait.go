@@ -49,7 +49,8 @@ func (e *StaleError) Unwrap() error { return e.Err }
 // publication is there instead.
 func IsLive(ctx context.Context, l *Live, o Options) (later bool, err error) {
 	o.applyDefaults()
-	_, later, err = o.look(ctx, l, 0)
+	c := o.client(0)
+	_, later, err = look(ctx, c, l, 0)
 	return later, err
 }
 
@@ -57,11 +58,12 @@ func IsLive(ctx context.Context, l *Live, o Options) (later bool, err error) {
 // results are those of IsLive.
 func Wait(ctx context.Context, l *Live, limit time.Duration, o Options) (later bool, err error) {
 	o.applyDefaults()
+	c := o.client(0)
 	end := time.Now().Add(limit)
 	done := 0
 	for tried := 0; ; tried++ {
 		before := done
-		done, later, err = o.look(ctx, l, done)
+		done, later, err = look(ctx, c, l, done)
 		stale, ok := errors.AsType[*StaleError](err)
 		if !ok || httpclient.IsUntrusted(stale.Err) {
 			return later, err
@@ -73,26 +75,26 @@ func Wait(ctx context.Context, l *Live, limit time.Duration, o Options) (later b
 		if tried == 0 || done != before {
 			o.OnWait(err)
 		}
-		if err := httpclient.Sleep(ctx, min(httpclient.BackOff(firstWait, tried), longestPause, left)); err != nil {
+		if err := httpclient.Sleep(ctx, min(pauses.Pause(tried, 0), left)); err != nil {
 			return false, err
 		}
 	}
 }
 
-// longestPause is short enough that nobody waits for long once all is there.
-const longestPause = 15 * time.Second
+// pauses are short enough that nobody waits for long once all is there.
+var pauses = httpclient.Retry{Longest: 15 * time.Second}
 
 // look asks for the record, and then for one document after the other, but for those that
 // are known to be the new ones. It returns how many are by now.
-func (o *Options) look(ctx context.Context, l *Live, done int) (now int, later bool, err error) {
-	began, odd := o.compare(ctx, l.Record)
+func look(ctx context.Context, c *httpclient.Client, l *Live, done int) (now int, later bool, err error) {
+	began, odd := compare(ctx, c, l.Record)
 	if isLater(began, l.At) {
 		return done, true, nil
 	}
 	at := l.Record.URI
 	for odd == nil && done < len(l.Documents) {
 		at = l.Documents[done].URI
-		if _, odd = o.compare(ctx, l.Documents[done]); odd == nil {
+		if _, odd = compare(ctx, c, l.Documents[done]); odd == nil {
 			done++
 		}
 	}
@@ -129,61 +131,29 @@ func isLater(record []byte, at time.Time) bool {
 	return false
 }
 
-// compare asks for a document, and returns how it is another one than it should be, and
-// how that begins.
-func (o *Options) compare(ctx context.Context, d Document) (began []byte, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, errSlow)
-	defer cancel()
-	answer, err := o.get(ctx, d.URI)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return nil, errors.New(status(answer.StatusCode))
-	}
+// compare asks for a document, past caches, and returns how it is another one than it
+// should be, and how that begins.
+func compare(ctx context.Context, c *httpclient.Client, d Document) (began []byte, err error) {
 	var head beginning
-	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(sum, &head), io.LimitReader(answer.Body, min(d.Length, math.MaxInt64-maxAnswer)+maxAnswer))
-	if err != nil {
-		return nil, fmt.Errorf("the answer breaks off: %w", httpclient.Cause(ctx, err))
-	}
-	if n != d.Length || hex.EncodeToString(sum.Sum(nil)) != d.SHA256 {
-		return head, errors.New("it has other content")
-	}
-	return nil, nil
+	r := httpclient.Request{URL: d.URI, Header: http.Header{"Cache-Control": {"no-cache"}}}
+	err = c.Do(ctx, r, func(answer *http.Response) error {
+		sum := sha256.New()
+		n, err := io.Copy(io.MultiWriter(sum, &head), io.LimitReader(answer.Body, min(d.Length, math.MaxInt64-longestRecord)+longestRecord))
+		if err == nil && (n != d.Length || hex.EncodeToString(sum.Sum(nil)) != d.SHA256) {
+			began, err = head, errors.New("it has other content")
+		}
+		return err
+	})
+	return began, err
 }
+
+// longestRecord is how much is looked at to see whether it is a record, in bytes.
+const longestRecord = 64 << 10
 
 // beginning keeps the first bytes that are written to it.
 type beginning []byte
 
 func (b *beginning) Write(p []byte) (int, error) {
-	*b = append(*b, p[:min(len(p), maxAnswer-len(*b))]...)
+	*b = append(*b, p[:min(len(p), longestRecord-len(*b))]...)
 	return len(p), nil
-}
-
-// get asks for a document, past caches, and follows redirects on the same host.
-func (o *Options) get(ctx context.Context, at string) (*http.Response, error) {
-	for range mostRedirects + 1 {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
-		if err != nil {
-			return nil, err
-		}
-		request.Header.Set("User-Agent", o.userAgent())
-		request.Header.Set("Cache-Control", "no-cache")
-		answer, err := o.Transport.RoundTrip(request)
-		if err != nil {
-			return nil, httpclient.Cause(ctx, err)
-		}
-		if answer.StatusCode < 300 || answer.StatusCode >= 400 {
-			return answer, nil
-		}
-		answer.Body.Close()
-		next, err := redirect(request.URL, answer)
-		if err != nil {
-			return nil, err
-		}
-		at = next.String()
-	}
-	return nil, fmt.Errorf("it redirects more than %d times", mostRedirects)
 }

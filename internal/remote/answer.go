@@ -77,7 +77,7 @@ func (f *FS) receive(temp *temporary, answer *http.Response, want Want) error {
 		return err
 	}
 	if e := encoding(answer); e != "" {
-		return &Error{Err: fmt.Errorf("the server answers with the Content-Encoding %q, which was not asked for", e)}
+		return &httpclient.Error{Err: fmt.Errorf("the server answers with the Content-Encoding %q, which was not asked for", e)}
 	}
 	content := bufio.NewReaderSize(answer.Body, 32<<10)
 	if err := checkBeginning(content, want.Path); err != nil {
@@ -112,7 +112,7 @@ func (f *FS) checkLength(want Want, length int64) error {
 	case want.Length > 0 && length > want.Length:
 		return f.other(want, "it has more than %d bytes", want.Length)
 	case length > f.limit(want):
-		return &Error{Err: fmt.Errorf("the answer has more than %d bytes", f.limit(want))}
+		return &httpclient.Error{Err: fmt.Errorf("the answer has more than %d bytes", f.limit(want))}
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ var errPage = errors.New("the server answers with an HTML page")
 func checkType(answer *http.Response, name string) error {
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if isNoPage(name) && (kind == "text/html" || kind == "application/xhtml+xml") {
-		return &Error{Err: errPage}
+		return &httpclient.Error{Err: errPage}
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func checkBeginning(content *bufio.Reader, name string) error {
 	}
 	begin = bytes.ToLower(bytes.TrimLeft(begin, "\ufeff \t\r\n\f"))
 	if isNoPage(name) && (bytes.HasPrefix(begin, []byte("<!doctype html")) || bytes.HasPrefix(begin, []byte("<html"))) {
-		return &Error{Err: errPage}
+		return &httpclient.Error{Err: errPage}
 	}
 	return nil
 }
@@ -174,32 +174,6 @@ func encoding(answer *http.Response) string {
 		return ""
 	}
 	return e
-}
-
-// body gives a server new time whenever enough has come, and says of each error
-// that another try may help.
-type body struct {
-	io.ReadCloser
-	ctx   context.Context
-	timer *time.Timer
-	stall time.Duration
-	since int // bytes
-}
-
-// stride is how much has to come before time runs out: little enough for any
-// line, and too much for a server that sends a byte now and then.
-const stride = 4 << 10
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.since += n; b.since >= stride {
-		b.since = 0
-		b.timer.Reset(b.stall)
-	}
-	if err != nil && err != io.EOF {
-		err = &Error{Err: fmt.Errorf("the answer breaks off: %w", noAnswer(httpclient.Cause(b.ctx, err))), passing: true}
-	}
-	return n, err
 }
 
 // temporary is a file that is not whole yet.

@@ -9,7 +9,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 )
 
 func TestPages(t *testing.T) {
@@ -187,24 +190,26 @@ func TestStalledAnswers(t *testing.T) {
 			for r.Context().Err() == nil {
 				io.WriteString(w, "a")
 				w.(http.Flusher).Flush()
-				time.Sleep(time.Millisecond)
+				httpclient.Sleep(r.Context(), time.Second)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, nil, func(w http.ResponseWriter, r *http.Request) bool {
-				answer(w, r)
-				return true
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(nil, func(w http.ResponseWriter, r *http.Request) bool {
+					answer(w, r)
+					return true
+				})
+				f, dir := open(t, "http://localhost/pub", Options{Retries: 1, Transport: s.overPipes(t)})
+				if _, err := f.Open("a.xml"); !errors.Is(err, httpclient.ErrStalled) {
+					t.Errorf("got %v", err)
+				}
+				if got := s.asked(); len(got) > 2 {
+					t.Errorf("asked for %q", got)
+				}
+				wantKept(t, dir, nil)
 			})
-			f, dir := setup(t, s, Options{Retries: 1, Stall: 30 * time.Millisecond})
-			if _, err := f.Open("a.xml"); !errors.Is(err, errStalled) {
-				t.Errorf("got %v", err)
-			}
-			if got := s.asked(); len(got) > 2 {
-				t.Errorf("asked for %q", got)
-			}
-			wantKept(t, dir, nil)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -21,12 +22,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/wellspring-sync/wellspring/internal/httpclient"
 )
 
 // server counts what it is asked for, and answers with files unless a test does.
 type server struct {
 	*httptest.Server
-	files map[string]string // by path
+	handler http.HandlerFunc
+	files   map[string]string // by path
 
 	mu       sync.Mutex
 	requests []*http.Request
@@ -36,18 +40,66 @@ type server struct {
 // and returns whether it did.
 func serve(t *testing.T, files map[string]string, answer func(http.ResponseWriter, *http.Request) bool) *server {
 	t.Helper()
+	s := newServer(files, answer)
+	s.Server = httptest.NewServer(s.handler)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// newServer returns one that is not started.
+func newServer(files map[string]string, answer func(http.ResponseWriter, *http.Request) bool) *server {
 	s := &server{files: files}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.handler = func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.requests = append(s.requests, r)
 		s.mu.Unlock()
 		if answer == nil || !answer(w, r) {
 			s.answer(w, r)
 		}
-	}))
-	t.Cleanup(s.Close)
+	}
 	return s
 }
+
+// overPipes starts a server without a network, so that time can be that of a test,
+// and returns what leads all requests to it.
+func (s *server) overPipes(t *testing.T) http.RoundTripper {
+	p := make(pipes)
+	server := &http.Server{Handler: s.handler}
+	to := &http.Transport{DialContext: p.dial}
+	go server.Serve(p)
+	t.Cleanup(func() {
+		to.CloseIdleConnections()
+		server.Close()
+	})
+	return to
+}
+
+// pipes is a listener within this process.
+type pipes chan net.Conn
+
+func (p pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case p <- there:
+		return here, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error {
+	close(p)
+	return nil
+}
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 	content, ok := s.files[strings.TrimPrefix(r.URL.Path, "/pub/")]
@@ -386,7 +438,7 @@ func TestFetchIsBounded(t *testing.T) {
 	if err := f.Fetch(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
-	if most > atOnce || most < 2 {
+	if most > httpclient.AtOnce || most < 2 {
 		t.Errorf("%d at once", most)
 	}
 	wantKept(t, dir, files)
@@ -470,6 +522,28 @@ func TestFetchEndsWithItsContext(t *testing.T) {
 	wantKept(t, dir, nil)
 	if b, err := fs.ReadFile(f, "a.xml"); err != nil || string(b) != "<a/>" {
 		t.Errorf("then %q, %v", b, err)
+	}
+}
+
+// TestTemporaryDirectory keeps what is fetched until the end, and nothing beyond.
+func TestTemporaryDirectory(t *testing.T) {
+	t.Parallel()
+	s := serve(t, map[string]string{"a.xml": "<a/>"}, nil)
+	f, err := Open(t.Context(), s.URL+"/pub", nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if b, err := fs.ReadFile(f, "a.xml"); err != nil || string(b) != "<a/>" {
+			t.Errorf("got %q, %v", b, err)
+		}
+	}
+	wantKept(t, f.dir, map[string]string{"a.xml": "<a/>"})
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(f.temp); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("left behind: %v", err)
 	}
 }
 

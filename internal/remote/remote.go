@@ -30,19 +30,11 @@ import (
 // ErrOther says that a file has not the length or the SHA-256 that was stated.
 var ErrOther = errors.New("it is not the file that was stated")
 
-// IsURL reports whether a place is on a server, and not a directory or a file.
-func IsURL(place string) bool {
-	return strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://")
-}
-
 // Error says that a file could not be read, which does not mean that it is not
 // there. It never holds a user name, a password, a query or a header.
 type Error struct {
 	URL string
 	Err error
-
-	passing bool          // trying again may help
-	after   time.Duration // how long the server asks to wait before that
 }
 
 func (e *Error) Error() string { return e.URL + ": " + e.Err.Error() }
@@ -88,19 +80,17 @@ func (o *Options) applyDefaults() {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.sleep == nil {
-		o.sleep = httpclient.Sleep
-	}
 }
 
 // FS is a publication on a server. Its methods may be called concurrently, but
 // for Close.
 type FS struct {
 	o      Options
-	own    *http.Transport // if none was given
-	header http.Header
+	client *httpclient.Client
+	home   *url.URL
 	layout layout.Layout // for URLs
 	dir    *os.Root
+	temp   string // names the directory, if it is not the caller's
 	// ctx is a field since the methods of a file system are given none.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -126,26 +116,38 @@ type file struct {
 const staging = ".fetching"
 
 // Open returns the publication below a URL as a file system that keeps files in
-// a directory, which is empty and stays the caller's. The context is that of all
-// that the file system does. Nothing is asked of the server yet.
+// a directory, which is empty and stays the caller's, or in a temporary one if it is
+// nil. The context is that of all that the file system does. Nothing is asked of the
+// server yet.
 func Open(ctx context.Context, base string, dir *os.Root, o Options) (*FS, error) {
 	o.applyDefaults()
 	f := &FS{o: o, dir: dir, files: map[string]*file{}}
-	if o.Transport == nil {
-		f.own = newTransport()
-		f.o.Transport = f.own
-	}
-	if err := f.setHeader(); err != nil {
-		return nil, err
+	if err := httpclient.CheckHeader(o.Header); err != nil {
+		return nil, fmt.Errorf("a header for the previous publication %w", err)
 	}
 	if err := f.setBase(base); err != nil {
 		return nil, fmt.Errorf("the URL of the previous publication %w", err)
 	}
-	if err := errors.Join(dir.RemoveAll(staging), dir.Mkdir(staging, 0o755)); err != nil {
+	if err := f.makeRoom(); err != nil {
 		return nil, fmt.Errorf("making a folder for what is fetched: %w", err)
 	}
+	f.client = f.newClient()
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
 	return f, nil
+}
+
+// makeRoom makes the folder for files that are not whole yet, in a directory.
+func (f *FS) makeRoom() (err error) {
+	if f.dir != nil {
+		return errors.Join(f.dir.RemoveAll(staging), f.dir.Mkdir(staging, 0o755))
+	}
+	if f.temp, err = os.MkdirTemp("", "wellspring-"); err != nil {
+		return err
+	}
+	if f.dir, err = os.OpenRoot(f.temp); err != nil {
+		return errors.Join(err, os.RemoveAll(f.temp))
+	}
+	return f.makeRoom()
 }
 
 // setBase takes the URL apart: what is secret in it is sent and never shown.
@@ -161,34 +163,21 @@ func (f *FS) setBase(base string) error {
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return errors.New("has a query or a fragment, which the files below it cannot have")
 	}
-	if u.User != nil && f.header.Get("Authorization") == "" {
-		password, _ := u.User.Password()
-		r := http.Request{Header: f.header}
-		r.SetBasicAuth(u.User.Username(), password)
-	}
-	u.User = nil
-	if f.layout, err = layout.New(layout.Identity{BaseURL: u.String()}); err != nil {
+	f.home = u
+	shown := *u
+	shown.User = nil
+	if f.layout, err = layout.New(layout.Identity{BaseURL: shown.String()}); err != nil {
 		return errors.Unwrap(err) // which says what is wrong, without the name of another URL
 	}
 	return nil
 }
 
-// Redacted returns a URL for messages: without user name, password, query and
-// fragment.
-func Redacted(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return "the URL of the previous publication" // which may have a password in it
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-}
-
 // Close ends what is under way and removes what is not whole. Files that were
-// fetched stay.
+// fetched stay in the caller's directory.
 func (f *FS) Close() error {
 	f.cancel(fs.ErrClosed)
-	if f.own != nil {
-		f.own.CloseIdleConnections()
+	if f.temp != "" {
+		return errors.Join(f.dir.Close(), os.RemoveAll(f.temp))
 	}
 	return f.dir.RemoveAll(staging)
 }
@@ -246,10 +235,6 @@ type Want struct {
 	Optional bool
 }
 
-// atOnce is how many files are fetched at the same time: as many connections as
-// no server minds.
-const atOnce = 8
-
 // Fetch fetches files, several at a time, as far as they were not yet. The error
 // is that of the first which fails, and then the others are given up. It is
 // fs.ErrNotExist for a file that is not there, and ErrOther for one that is not as
@@ -258,7 +243,7 @@ func (f *FS) Fetch(ctx context.Context, want []Want) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(f.ctx, func() { cancel(context.Cause(f.ctx)) })()
-	free := make(chan struct{}, atOnce)
+	free := make(chan struct{}, httpclient.AtOnce)
 	var all sync.WaitGroup
 	for _, w := range want {
 		free <- struct{}{}
