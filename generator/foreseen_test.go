@@ -456,18 +456,16 @@ func all(changes ...func(*world)) func(*world) {
 	}
 }
 
-// edit changes a file, adds one and removes one.
+// edit changes two files and adds one, an hour later.
 func edit(w *world) { w.edits(3) }
 
 func (w *world) edits(n int) {
 	w.now = w.now.Add(time.Hour)
-	for i := range n {
-		name := fmt.Sprintf("e/%02d", i)
-		w.file(name, fmt.Sprintf("%s at %v", name, w.now), longAgo)
-		if i == n-1 {
-			w.file(fmt.Sprintf("e/new-%v", w.now.Unix()), "", longAgo)
-		}
+	modified := w.now.Add(-time.Minute)
+	for i := range n - 1 {
+		w.file(fmt.Sprintf("e/%02d", i), fmt.Sprintf("of %v", w.now), modified)
 	}
+	w.file(fmt.Sprintf("e/new-%v", w.now.Unix()), "", modified)
 }
 
 func (w *world) files(n int) {

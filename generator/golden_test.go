@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"context"
 	"flag"
 	"io/fs"
 	"os"
@@ -41,6 +42,93 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestGoldenHistories publishes a few files as settings change.
+func TestGoldenHistories(t *testing.T) {
+	t.Parallel()
+	day := func(w *world) { w.now = w.now.Add(oneDay) }
+	build := func(w *world) { w.build() }
+	edited := all(day, edit, func(w *world) { w.remove("e/01.txt") }, build)
+	for _, tt := range []struct {
+		name  string
+		given func(w *world)
+		steps []goldenStep
+	}{
+		{"prune", all(withArchives, withDumps, withRotation, keepingAll), []goldenStep{
+			{"pruned", all(build, edited, edited, edited, edited, day, pruneGolden)},
+			{"swept", all(day, day, edited)},
+		}},
+		{"rebase", all(withArchives, withHub), []goldenStep{
+			{"base", all(build, edited, day, rebasedTo("https://example.com/sub/", ""), build)},
+			{"folder", all(day, rebasedTo("https://example.com/sub/", "other"), build)},
+			{"continued", all(func(w *world) { w.options.Rebase = false }, edited)},
+		}},
+		{"sets", goldenSets, []goldenStep{
+			{"first", build},
+			{"second", edited},
+			{"removed", all(day, func(w *world) { w.options.Sets = w.options.Sets[:2] }, build)},
+		}},
+		{"hub", withHub, []goldenStep{
+			{"first", build},
+			{"second", edited},
+			{"other", all(day, func(w *world) { w.options.Hub = "https://hub.example/other" }, build)},
+			{"ended", all(day, func(w *world) { w.options.Hub = "" }, build)},
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, t.TempDir())
+			w.file("e/00", "one", longAgo)
+			w.file("e/01.txt", "two", longAgo)
+			w.file("f/a & b.html", "<!DOCTYPE html>", longAgo)
+			tt.given(w)
+			for _, step := range tt.steps {
+				step.do(w)
+				compareGolden(t, filepath.Join("testdata", "golden", tt.name, step.name), w.out)
+			}
+		})
+	}
+}
+
+// goldenStep leads to a publication that is compared with what it was.
+type goldenStep struct {
+	name string
+	do   func(w *world)
+}
+
+func keepingAll(w *world) { w.options.KeepChanges, _ = ParseKeep("all") }
+
+func rebasedTo(base, folder string) func(*world) {
+	return func(w *world) {
+		w.options.Rebase = true
+		w.options.Identity.BaseURL, w.options.Identity.Folder = base, folder
+	}
+}
+
+// goldenSets are alike in nothing.
+func goldenSets(w *world) {
+	yes := true
+	w.options.DescribedBy = "https://example.org/about"
+	w.options.Sets = []Set{
+		{Name: "all", Dumps: Dumps{true, true}, Hub: testHub},
+		{Name: "html", Folder: "elsewhere/html", Resources: Selection{Types: []string{"text/html"}}, DescribedBy: "https://example.org/html"},
+		{Name: "folder", Resources: Selection{Include: mustGlobs(w.t, "e/")}, Archive: &yes, Hub: testHub},
+	}
+}
+
+func pruneGolden(w *world) {
+	o, now := w.options, w.now
+	o.Now = func() time.Time { return now }
+	o.KeepChanges, _ = ParseKeep("1d")
+	o.ArchiveKeep, _ = ParseArchiveKeep("daily=2")
+	p, err := Prune(context.Background(), o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if p.Lists == 0 || p.Packages == 0 || p.Snapshots == 0 {
+		w.t.Fatalf("%+v", p)
+	}
+}
+
 // sampleSite copies the sample site, so that times can be set.
 func sampleSite(t *testing.T) *world {
 	t.Helper()
@@ -78,7 +166,7 @@ func withoutStyles(t *testing.T, files map[string]string) {
 		switch {
 		case content == string(templates.Style):
 			files[name] = "(the style sheet)\n"
-		case strings.HasSuffix(name, "resourcesync.html"), strings.HasSuffix(name, "resourcesync/index.html"):
+		case strings.HasSuffix(name, ".html"): // the page, wherever it is
 			start, end := strings.Index(content, "<meta charset"), strings.Index(content, "</head>")
 			files[name] = content[:start] + content[end:]
 		}
