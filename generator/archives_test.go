@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/wellspring-sync/wellspring/internal/snapshot"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
@@ -131,20 +131,20 @@ func newArchived(t *testing.T) *world {
 	w := newDumps(t)
 	on := true
 	w.options.Archive = &on
-	w.options.ArchiveKeep = ArchiveKeep{Daily: -1, Weekly: -1, Monthly: -1, Yearly: -1}
+	w.options.ArchiveKeep = policy.ArchiveKeep{Daily: -1, Weekly: -1, Monthly: -1, Yearly: -1}
 	return w
 }
 
 // Each superseded snapshot is archived, with its packages.
 func TestArchives(t *testing.T) {
 	t.Parallel()
-	for name, lim := range map[string]limits{"plain": {}, "Index": smallLists} {
+	for name, lim := range map[string]policy.Limits{"plain": {}, "Index": smallLists} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newArchived(t)
 			w.options.limits = lim
-			w.options.Rotate = Rotation{Period: "run"}
-			w.options.KeepChanges = Keep{duration: -1}
+			w.options.Rotate = policy.Rotation{Period: "run"}
+			w.options.KeepChanges = policy.KeepFor(0)
 			w.options.Grace = -1
 			w.build()
 			states := []publication{readAll(t, w.out)}
@@ -176,69 +176,5 @@ func TestArchives(t *testing.T) {
 				t.Errorf("%d documents for %d parts of snapshots", len(parts), whole)
 			}
 		})
-	}
-}
-
-func TestArchiveKeep(t *testing.T) {
-	t.Parallel()
-	var list []snapshot.Archived // two a day, for two years
-	for at := mustDate("2024-01-01T06:00:00Z"); at.Year() < 2026; at = at.Add(12 * time.Hour) {
-		list = append(list, snapshot.Archived{At: at})
-	}
-	for s, want := range map[string][]string{
-		"daily=2":             {"2025-12-30T18", "2025-12-31T18"},
-		"weekly=2":            {"2025-12-28T18", "2025-12-31T18"},
-		"monthly=3":           {"2025-10-31T18", "2025-11-30T18", "2025-12-31T18"},
-		"yearly=all":          {"2024-12-31T18", "2025-12-31T18"},
-		"yearly=1":            {"2025-12-31T18"},
-		"daily=1,yearly=all":  {"2024-12-31T18", "2025-12-31T18"},
-		"daily=2, monthly=2":  {"2025-11-30T18", "2025-12-30T18", "2025-12-31T18"},
-		"daily=1,monthly=all": nil,
-	} {
-		k, err := ParseArchiveKeep(s)
-		if err != nil {
-			t.Errorf("%q: %v", s, err)
-		}
-		kept, dropped := k.thin(list)
-		if len(kept)+len(dropped) != len(list) {
-			t.Errorf("%q: %d are kept and %d dropped of %d", s, len(kept), len(dropped), len(list))
-		}
-		var got []string
-		for _, e := range kept {
-			got = append(got, e.At.Format("2006-01-02T15"))
-		}
-		if want == nil {
-			if len(got) != 24 {
-				t.Errorf("%q: %v", s, got)
-			}
-		} else if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", s, diff)
-		}
-		again, rest := k.thin(kept)
-		if len(rest) > 0 || len(again) != len(kept) {
-			t.Errorf("%q: thinned again, %d go", s, len(rest))
-		}
-		if k2, err := ParseArchiveKeep(k.String()); err != nil || k2 != k {
-			t.Errorf("%q is read as %v, %v", k, k2, err)
-		}
-	}
-	for _, s := range []string{"", "daily", "daily=", "hourly=3", "daily=-1", "daily=0", "7", "daily=7;weekly=1"} {
-		if k, err := ParseArchiveKeep(s); err == nil {
-			t.Errorf("%q: got %v", s, k)
-		}
-	}
-}
-
-// One by one or all at once, what is thinned out is the same.
-func TestArchiveKeepStepByStep(t *testing.T) {
-	t.Parallel()
-	var all, kept []snapshot.Archived
-	for at := mustDate("2024-01-01T06:00:00Z"); at.Year() < 2026; at = at.Add(7 * time.Hour) {
-		all, kept = append(all, snapshot.Archived{At: at}), append(kept, snapshot.Archived{At: at})
-		kept, _ = DefaultArchiveKeep.thin(kept)
-	}
-	want, _ := DefaultArchiveKeep.thin(all)
-	if diff := cmp.Diff(want, kept); diff != "" {
-		t.Errorf("(-at once +step by step):\n%s", diff)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 )
@@ -85,7 +86,7 @@ func checkBad(t *testing.T, w *world, err error, want expectation) {
 		t.Errorf("got error %v\nwant %q, since: %s", err, want.message, want.about)
 		return
 	}
-	var refusal *Refusal
+	var refusal *policy.Refusal
 	code := "1"
 	if errors.As(err, &refusal) {
 		code = "4"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/verify"
 )
@@ -131,7 +132,7 @@ func TestManyLargeFiles(t *testing.T) {
 func TestManyChunksNeedMicroseconds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir()).seed(1)
-	w.options.limits = limits{entries: 20, bytes: 1 << 20, manyParts: manyResources, cutBits: 4}
+	w.options.limits = policy.Limits{Entries: 20, Bytes: 1 << 20, CutBits: 4}
 	w.build()
 	for i := range 30 {
 		w.file(fmt.Sprintf("a/%04d", i), "", longAgo)
@@ -196,14 +197,15 @@ func TestTimes(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := &run{now: mustDate(tt.now)}
+			c := clock{o: &Options{Now: time.Now}, began: mustDate(tt.now)}
 			if tt.last != "" {
-				r.top.last = mustDate(tt.last)
+				c.last = mustDate(tt.last)
 			}
-			if r.now.Before(r.earliest()) {
-				t.Errorf("no run begins before %v", r.earliest())
+			if c.began.Before(c.earliest()) {
+				t.Errorf("no run begins before %v", c.earliest())
 			}
-			at, step, err := r.times(tt.chunks)
+			times, err := c.times(tt.chunks)
+			at, step := times.At, times.Step
 			if tt.at == "" {
 				if err == nil || !strings.Contains(err.Error(), "run it again") {
 					t.Errorf("got %v, %v", at, err)
@@ -213,8 +215,8 @@ func TestTimes(t *testing.T) {
 			if err != nil || !at.Equal(mustDate(tt.at)) || step != tt.step {
 				t.Errorf("got %v, %v, %v, want %s, %v", at, step, err, tt.at, tt.step)
 			}
-			if first := at.Add(-time.Duration(max(tt.chunks, 1)-1) * step); !first.After(r.last()) || at.After(r.now) {
-				t.Errorf("from %v to %v, after %v, by the clock %v", first, at, r.last(), r.now)
+			if first := at.Add(-time.Duration(max(tt.chunks, 1)-1) * step); !first.After(c.last) || at.After(c.began) {
+				t.Errorf("from %v to %v, after %v, by the clock %v", first, at, c.last, c.began)
 			}
 		})
 	}
@@ -224,7 +226,7 @@ func TestTimes(t *testing.T) {
 func TestRotationAndPackages(t *testing.T) {
 	t.Parallel()
 	w := newDumps(t)
-	w.options.Compression, w.options.Rotate = 0, Rotation{Changes: 10}
+	w.options.Compression, w.options.Rotate = 0, policy.Rotation{Changes: 10}
 	w.build()
 	large := strings.Repeat("x", int(w.options.PackageSize)/2)
 	for i := range 25 { // two of which do not go into one package
@@ -250,7 +252,7 @@ func TestRotationAndPackages(t *testing.T) {
 func TestRotationByRunWithChunks(t *testing.T) {
 	t.Parallel()
 	w := newDumps(t)
-	w.options.Compression, w.options.Rotate = 0, Rotation{Period: "run"}
+	w.options.Compression, w.options.Rotate = 0, policy.Rotation{Period: "run"}
 	w.build()
 	for i := range 3 {
 		for j := range 4 {
@@ -267,14 +269,14 @@ func TestRotationByRunWithChunks(t *testing.T) {
 // The room in a list is enough for times with microseconds, in both forms.
 func TestRoomForFractions(t *testing.T) {
 	t.Parallel()
-	for _, standard := range []Standard{Standard10, Standard11} {
+	for _, standard := range []policy.Standard{policy.Standard10, policy.Standard11} {
 		for extra := range int64(2) {
 			t.Run(fmt.Sprintf("%s, %d", standard, extra), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, t.TempDir()).seed(1)
 				limit := 2000 + 79*extra
 				w.options.Standard = standard
-				w.options.limits = limits{entries: 1000, bytes: limit, manyParts: manyResources, cutBits: 60}
+				w.options.limits = policy.Limits{Entries: 1000, Bytes: limit, CutBits: 60}
 				w.build()
 				w.now = testStart.Add(time.Minute + 999*time.Millisecond)
 				for i := range 20 {
@@ -309,8 +311,8 @@ func TestRoomForFractions(t *testing.T) {
 func TestChunksAfterSeconds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir()).seed(3)
-	w.options.Rotate = Rotation{Period: "run"}
-	w.options.KeepChanges = Keep{forever: true}
+	w.options.Rotate = policy.Rotation{Period: "run"}
+	w.options.KeepChanges = policy.KeepAll
 	w.build()
 	before := read(t, w.out)
 	for i := range 4 {
@@ -318,7 +320,7 @@ func TestChunksAfterSeconds(t *testing.T) {
 		w.file("new", strings.Repeat("x", i), longAgo)
 		w.build()
 	}
-	w.options.Rotate, w.options.limits = Rotation{}, smallLists
+	w.options.Rotate, w.options.limits = policy.Rotation{}, smallLists
 	for i := range 3 {
 		for j := range 20 {
 			w.file(fmt.Sprintf("many-%d", j), strings.Repeat("x", i), longAgo)
@@ -345,8 +347,8 @@ func TestChunksOfSets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir()).seed(5)
 	w.options.Compression = 0
-	w.options.Sets = []Set{
-		{Name: "all", Dumps: Dumps{Change: true}, PackageSize: 2000},
+	w.options.Sets = []policy.Set{
+		{Name: "all", Dumps: policy.Dumps{Change: true}, PackageSize: 2000},
 		{Name: "lists"},
 	}
 	w.build()

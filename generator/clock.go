@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/generator/internal/edition"
+	"github.com/wellspring-sync/wellspring/generator/internal/last"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
@@ -20,43 +23,51 @@ const (
 	chunkRoom = 100 * time.Millisecond
 )
 
-// checkClock decides on the time of the run. A clock that is not later than the last
-// publication is waited for, and a time that was given is made later.
-func (r *run) checkClock(ctx context.Context) error {
-	r.readClock()
-	earliest := r.earliest()
-	if r.o.FixedClock || r.o.AcceptClock {
-		if r.now.Before(r.last().Add(-clockLead)) {
-			r.warn("the clock (%s) is behind the last publication (%s), which is followed as if it were later",
-				resourcesync.FormatDateTime(r.at()), resourcesync.FormatDateTime(r.last()))
-		}
-		r.now = latestOf(r.now, earliest)
-		return nil
-	}
-	for waited := time.Duration(0); r.now.Before(earliest); r.readClock() {
-		ahead := earliest.Sub(r.now)
-		if waited += ahead; waited > longestWait { // or the clock stands still
-			return r.refuseClock()
-		}
-		if r.o.DryRun {
-			r.now = earliest
-			return nil
-		}
-		r.o.Log.Info("waiting, since a publication is later than the last one", "last", r.last(), "for", ahead)
-		if err := pause(ctx, ahead); err != nil {
-			return err
-		}
-	}
-	return nil
+// clock says what time it is for a run: later than the last publication.
+type clock struct {
+	o     *Options
+	began time.Time // when the survey begins, in microseconds
+	last  time.Time // of the last publication, or zero
 }
 
-// readClock reads the clock as finely as times are published.
-func (r *run) readClock() { r.now = r.o.Now().UTC().Truncate(time.Microsecond) }
+// startClock decides on the time of a run that follows a publication. A clock that is not
+// later is waited for, and a time that was given is made later.
+func startClock(ctx context.Context, o *Options, published time.Time) (c clock, warning string, err error) {
+	c = clock{o: o, last: published}
+	c.read()
+	earliest := c.earliest()
+	if o.FixedClock || o.AcceptClock {
+		if c.began.Before(c.last.Add(-clockLead)) {
+			warning = fmt.Sprintf("the clock (%s) is behind the last publication (%s), which is followed as if it were later",
+				resourcesync.FormatDateTime(c.at()), resourcesync.FormatDateTime(c.last))
+		}
+		c.began = last.Latest(c.began, earliest)
+		return c, warning, nil
+	}
+	for waited := time.Duration(0); c.began.Before(earliest); c.read() {
+		ahead := earliest.Sub(c.began)
+		if waited += ahead; waited > longestWait { // or the clock stands still
+			return c, "", c.refusal()
+		}
+		if o.DryRun {
+			c.began = earliest
+			return c, "", nil
+		}
+		o.Log.Info("waiting, since a publication is later than the last one", "last", c.last, "for", ahead)
+		if err := pause(ctx, ahead); err != nil {
+			return c, "", err
+		}
+	}
+	return c, "", nil
+}
 
-func (r *run) refuseClock() error {
-	return &Refusal{
+// read reads the clock as finely as times are published.
+func (c *clock) read() { c.began = c.o.Now().UTC().Truncate(time.Microsecond) }
+
+func (c *clock) refusal() error {
+	return &policy.Refusal{
 		Why: fmt.Sprintf("the clock says %s, but the last publication is of %s: set the clock right, or wait until that time is past",
-			resourcesync.FormatDateTime(r.at()), resourcesync.FormatDateTime(r.last())),
+			resourcesync.FormatDateTime(c.at()), resourcesync.FormatDateTime(c.last)),
 		Flag:   "--accept-clock",
 		Passes: true,
 	}
@@ -74,46 +85,40 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// last is the latest time that was published, or zero.
-func (r *run) last() (last time.Time) {
-	for _, set := range r.sets {
-		last = latestOf(last, set.prev.last)
-	}
-	return latestOf(last, r.top.last)
-}
-
-func latestOf(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // earliest is when a run can begin, so that its time is after the last publication.
-func (r *run) earliest() time.Time {
-	last := r.last()
-	if last.IsZero() {
-		return last
+func (c *clock) earliest() time.Time {
+	if c.last.IsZero() {
+		return c.last
 	}
-	return latestOf(last.Truncate(time.Second).Add(time.Second), last.Add(chunkRoom))
+	return last.Latest(c.last.Truncate(time.Second).Add(time.Second), c.last.Add(chunkRoom))
 }
 
 // at returns the time of a run with one chunk of events, or with none: when it began,
 // in whole seconds.
-func (r *run) at() time.Time { return r.now.Truncate(time.Second) }
+func (c *clock) at() time.Time { return c.began.Truncate(time.Second) }
 
-// times returns the time of a run with so many chunks of events, and how long before it
-// and each other the earlier ones are published, all of them after the last publication.
-func (r *run) times(chunks int) (at time.Time, step time.Duration, err error) {
-	if chunks <= 1 {
-		return r.at(), 0, nil
+// times returns those of a run with so many chunks of events, all of them after the last
+// publication.
+func (c *clock) times(chunks int) (t edition.Times, err error) {
+	t.At = c.at()
+	if chunks > 1 {
+		if t.At, t.Step, err = c.divided(chunks); err != nil {
+			return t, err
+		}
 	}
+	t.Completed = last.Latest(t.At, c.o.Now().UTC().Truncate(time.Second))
+	return t, nil
+}
+
+// divided returns the time of a run with several chunks, and how long before it and each
+// other the earlier ones are published.
+func (c *clock) divided(chunks int) (at time.Time, step time.Duration, err error) {
 	for _, step := range [...]time.Duration{time.Millisecond, time.Microsecond} {
-		at := r.now.Truncate(step)
-		if at.Add(-time.Duration(chunks-1) * step).After(r.last()) {
+		at := c.began.Truncate(step)
+		if at.Add(-time.Duration(chunks-1) * step).After(c.last) {
 			return at, step, nil
 		}
 	}
 	return at, 0, fmt.Errorf("the changes take %d packages or lists, more than there are microseconds since the last publication of %s: run it again",
-		chunks, resourcesync.FormatDateTime(r.last()))
+		chunks, resourcesync.FormatDateTime(c.last))
 }

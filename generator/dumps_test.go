@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/wellspring-sync/wellspring/generator/policy"
 )
 
 // newDumps returns a world with small packages, each build of which makes both
@@ -15,7 +17,7 @@ import (
 func newDumps(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, t.TempDir()).seed(60)
-	w.options.Dumps = Dumps{Resource: true, Change: true}
+	w.options.Dumps = policy.Dumps{Resource: true, Change: true}
 	w.options.PackageSize = 8000
 	w.options.Compression = 6
 	return w
@@ -139,7 +141,7 @@ func (w *world) losesChanges(gone string) {
 	w.t.Helper()
 	before := tree(w.t, w.out)
 	_, err := w.run()
-	var lost *LostChangesError
+	var lost *policy.LostChangesError
 	if !errors.As(err, &lost) || !strings.Contains(err.Error(), filepath.Base(gone)) {
 		w.t.Errorf("got %v", err)
 	}
@@ -155,7 +157,7 @@ func (w *world) losesChanges(gone string) {
 func TestDumpIndexes(t *testing.T) {
 	t.Parallel()
 	w := newDumps(t)
-	w.options.limits = limits{entries: 7, bytes: 50 << 20, manyParts: manyResources, cutBits: 2}
+	w.options.limits = policy.Limits{Entries: 7, Bytes: 50 << 20, CutBits: 2}
 	w.build()
 	for i := range 10 {
 		w.file("new", strings.Repeat("x", i+1), longAgo)
@@ -190,10 +192,10 @@ func TestDumpIndexes(t *testing.T) {
 func TestDumpsOfLargeSource(t *testing.T) {
 	t.Parallel()
 	w := newDumps(t)
-	w.options.limits = limits{entries: 50_000, bytes: 50 << 20, manyParts: manyResources, unasked: 100}
+	w.options.limits = policy.Limits{Entries: 50_000, Bytes: 50 << 20, Unasked: 100}
 	byDefault := func(o *Options) { o.DumpsByDefault = true }
 	_, err := w.run(byDefault)
-	var refusal *Refusal
+	var refusal *policy.Refusal
 	if !errors.As(err, &refusal) || !strings.Contains(refusal.Flag, "--dumps") {
 		t.Errorf("got %v", err)
 	}
@@ -226,7 +228,7 @@ func TestDumpsOffAndOn(t *testing.T) {
 	w := newDumps(t)
 	w.options.Grace = -1
 	w.build()
-	w.options.Dumps = Dumps{}
+	w.options.Dumps = policy.Dumps{}
 	w.build()
 	w.file("new", "new", longAgo)
 	w.build()
@@ -235,7 +237,7 @@ func TestDumpsOffAndOn(t *testing.T) {
 			t.Errorf("%s is still there", name)
 		}
 	}
-	w.options.Dumps = Dumps{Resource: true, Change: true}
+	w.options.Dumps = policy.Dumps{Resource: true, Change: true}
 	w.build()
 	w.file("new", "newer", longAgo)
 	w.build()

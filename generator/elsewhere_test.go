@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/remote"
 )
 
@@ -61,10 +62,10 @@ func TestElsewhere(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			w := newArchived(t)
-			w.options.ArchiveKeep = ArchiveKeep{Daily: 2}
+			w.options.ArchiveKeep = policy.ArchiveKeep{Daily: 2}
 			w.options.limits = smallLists
-			w.options.Rotate = Rotation{Period: "run"}
-			w.options.KeepChanges = Keep{duration: 2 * oneDay}
+			w.options.Rotate = policy.Rotation{Period: "run"}
+			w.options.KeepChanges = policy.KeepFor(2 * oneDay)
 			site := filepath.Join(t.TempDir(), "site")
 			s := serve(t, site)
 			defer s.Close()
@@ -82,7 +83,7 @@ func TestElsewhere(t *testing.T) {
 				empty := filepath.Join(t.TempDir(), "out")
 				w.build(func(o *Options) {
 					o.Out, o.Cache = empty, ""
-					o.Previous = Previous{Place: place, First: i == 0}
+					o.Previous = policy.Previous{Place: place, First: i == 0}
 				})
 				if diff := cmp.Diff(tree(t, w.out), tree(t, empty)); diff != "" {
 					t.Fatalf("run %d (-disk that stays +empty disk):\n%s", i, diff)
@@ -91,7 +92,7 @@ func TestElsewhere(t *testing.T) {
 				uploaded(t, empty, site)
 				again := filepath.Join(t.TempDir(), "again")
 				report := w.build(func(o *Options) {
-					o.Out, o.DryRun, o.Previous = again, true, Previous{Place: place}
+					o.Out, o.DryRun, o.Previous = again, true, policy.Previous{Place: place}
 				})
 				if report.Wrote {
 					t.Errorf("a dry run would write %v", report.Heads)
@@ -125,7 +126,7 @@ func TestElsewhereFails(t *testing.T) {
 		w.now = now
 		out := filepath.Join(t.TempDir(), "out")
 		_, err := w.run(func(o *Options) {
-			o.Out, o.Cache, o.Previous = out, "", Previous{Place: s.URL, retries: -1}
+			o.Out, o.Cache, o.Previous = out, "", policy.Previous{Place: s.URL, Retries: -1}
 		})
 		return out, err
 	}
@@ -159,7 +160,7 @@ func TestElsewhereFails(t *testing.T) {
 				}
 				continue
 			}
-			if errors.Is(err, ErrChanged) { // it was the record that was not there for a moment
+			if errors.Is(err, policy.ErrChanged) { // it was the record that was not there for a moment
 				continue
 			}
 			if _, ok := got["resourcesync/publication.json"]; !ok && len(got) > 0 {
@@ -174,25 +175,25 @@ func TestElsewhereIsMissing(t *testing.T) {
 	w := newWorld(t, t.TempDir()).seed(3)
 	s := serve(t, t.TempDir())
 	defer s.Close()
-	from := func(p Previous) func(*Options) {
-		p.retries = -1
+	from := func(p policy.Previous) func(*Options) {
+		p.Retries = -1
 		return func(o *Options) { o.Previous = p }
 	}
-	var missing *MissingError
-	if _, err := w.run(from(Previous{Place: s.URL})); !errors.As(err, &missing) {
+	var missing *policy.MissingError
+	if _, err := w.run(from(policy.Previous{Place: s.URL})); !errors.As(err, &missing) {
 		t.Errorf("nothing is there: got %v", err)
 	}
-	if _, err := w.run(from(Previous{Required: true})); !errors.As(err, &missing) {
+	if _, err := w.run(from(policy.Previous{Required: true})); !errors.As(err, &missing) {
 		t.Errorf("nothing is in the output directory: got %v", err)
 	}
 	if files := tree(t, w.out); len(files) > 0 {
 		t.Errorf("%d files were written", len(files))
 	}
-	w.build(from(Previous{Place: s.URL, First: true}))
+	w.build(from(policy.Previous{Place: s.URL, First: true}))
 	uploaded(t, w.out, s.dir)
 	w.file("new", "x", longAgo)
-	var refusal *Refusal
-	if _, err := w.run(from(Previous{Place: s.URL, First: true})); !errors.As(err, &refusal) {
+	var refusal *policy.Refusal
+	if _, err := w.run(from(policy.Previous{Place: s.URL, First: true})); !errors.As(err, &refusal) {
 		t.Errorf("a first run where there is a publication: got %v", err)
 	}
 	for name, fail := range map[string]func(w http.ResponseWriter){
@@ -203,7 +204,7 @@ func TestElsewhereIsMissing(t *testing.T) {
 		fails := answer(func(_ int64, w http.ResponseWriter, _ *http.Request) bool { fail(w); return true })
 		s.fail.Store(&fails)
 		for _, first := range []bool{true, false} {
-			_, err := w.run(from(Previous{Place: s.URL, First: first}))
+			_, err := w.run(from(policy.Previous{Place: s.URL, First: first}))
 			var server *remote.Error
 			if !errors.As(err, &server) || errors.As(err, &missing) {
 				t.Errorf("%s, first %v: got %v", name, first, err)
@@ -224,13 +225,13 @@ func TestElsewhereChanges(t *testing.T) {
 	w.file("new", "x", longAgo)
 	record := filepath.Join(site, "resourcesync", "publication.json")
 	_, err := w.run(func(o *Options) {
-		o.Out, o.Previous = filepath.Join(t.TempDir(), "out"), Previous{Place: s.URL}
-		o.OnChange = func(Change) {
+		o.Out, o.Previous = filepath.Join(t.TempDir(), "out"), policy.Previous{Place: s.URL}
+		o.OnChange = func(policy.Change) {
 			b, _ := os.ReadFile(record)
 			os.WriteFile(record, append(b, '\n'), 0o644)
 		}
 	})
-	if !errors.Is(err, ErrChanged) {
+	if !errors.Is(err, policy.ErrChanged) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -254,7 +255,7 @@ func TestElsewhereOverAnother(t *testing.T) {
 	uploaded(t, w.out, site)
 	for _, out := range []string{w.out, stale} {
 		w.now = now
-		w.build(func(o *Options) { o.Out, o.Previous = out, Previous{Place: site} })
+		w.build(func(o *Options) { o.Out, o.Previous = out, policy.Previous{Place: site} })
 		readAll(t, out)
 	}
 	if diff := cmp.Diff(tree(t, w.out), tree(t, stale)); diff != "" {
@@ -268,8 +269,8 @@ func TestElsewhereStays(t *testing.T) {
 	t.Parallel()
 	w := newArchived(t)
 	w.options.limits = smallLists
-	w.options.Rotate = Rotation{Period: "run"}
-	w.options.KeepChanges = Keep{duration: -1}
+	w.options.Rotate = policy.Rotation{Period: "run"}
+	w.options.KeepChanges = policy.KeepFor(0)
 	w.options.Grace = -1
 	bucket := filepath.Join(t.TempDir(), "bucket")
 	s := serve(t, bucket)
@@ -283,13 +284,13 @@ func TestElsewhereStays(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "out")
 		w.build(func(o *Options) {
 			o.Out, o.Cache = out, ""
-			o.Previous = Previous{Place: s.URL, First: i == 0, LeaveBodies: true}
+			o.Previous = policy.Previous{Place: s.URL, First: i == 0, LeaveBodies: true}
 		})
-		retained, err := os.ReadFile(filepath.Join(out, "resourcesync", RetainedFile))
+		retained, err := os.ReadFile(filepath.Join(out, "resourcesync", policy.RetainedFile))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Remove(filepath.Join(out, "resourcesync", RetainedFile)); err != nil {
+		if err := os.Remove(filepath.Join(out, "resourcesync", policy.RetainedFile)); err != nil {
 			t.Fatal(err)
 		}
 		added := len(tree(t, out))

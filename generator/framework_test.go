@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/notify"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -128,7 +129,7 @@ func TestNotificationOfParts(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	yes := true
 	w.options.Hub, w.options.limits, w.options.Archive = testHub, smallLists, &yes
-	w.options.Dumps, w.options.PackageSize, w.options.Rotate = Dumps{true, true}, 1500, Rotation{Period: "run"}
+	w.options.Dumps, w.options.PackageSize, w.options.Rotate = policy.Dumps{Resource: true, Change: true}, 1500, policy.Rotation{Period: "run"}
 	for i := range 60 {
 		w.file("d/"+strings.Repeat("x", i+1), strings.Repeat("x", 10*i), longAgo)
 	}
@@ -141,12 +142,12 @@ func TestNotificationOfParts(t *testing.T) {
 	w.remove("e/new")
 	n.check(w.build().Notifications)
 	readAll(t, w.out)
-	w.options.limits = limits{}
+	w.options.limits = policy.Limits{}
 	n.check(w.build().Notifications)
 
 	o := w.options
 	o.Now = func() time.Time { return w.now.AddDate(2, 0, 0) }
-	o.KeepChanges, o.ArchiveKeep = Keep{duration: oneDay}, ArchiveKeep{}
+	o.KeepChanges, o.ArchiveKeep = policy.KeepFor(oneDay), policy.ArchiveKeep{}
 	p, err := Prune(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -236,12 +237,12 @@ func TestNotificationOfSets(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	w.file("a/x", "x", longAgo)
 	w.file("b/x", "x", longAgo)
-	set := func(name, hub string) Set {
-		return Set{Name: name, Hub: hub, Resources: Selection{Include: mustGlobs(t, name+"/")}}
+	set := func(name, hub string) policy.Set {
+		return policy.Set{Name: name, Hub: hub, Resources: policy.Selection{Include: mustGlobs(t, name+"/")}}
 	}
 	a, b, c := set("a", testHub), set("b", testHub), set("c", "")
 	c.Resources = a.Resources
-	w.options.Sets = []Set{a, b}
+	w.options.Sets = []policy.Set{a, b}
 	w.build()
 	verified(t, w.out, verify.Content)
 
@@ -249,7 +250,7 @@ func TestNotificationOfSets(t *testing.T) {
 	r := w.build()
 	w.wantTold("one set", r.Notifications, "a updated changelist changelist.xml", "a updated resourcelist resourcelist.xml")
 
-	w.options.Sets = []Set{a, b, c}
+	w.options.Sets = []policy.Set{a, b, c}
 	r = w.build()
 	w.wantTold("a new set", r.Notifications, "a updated description resourcesync", "b updated description resourcesync")
 	verified(t, w.out, verify.Content)
@@ -260,7 +261,7 @@ func TestNotificationOfSets(t *testing.T) {
 		t.Errorf("a run without changes wrote %v", r.Heads)
 	}
 
-	w.options.Sets = []Set{a, c}
+	w.options.Sets = []policy.Set{a, c}
 	r = w.build()
 	w.wantTold("a set ends", r.Notifications, "a updated description resourcesync",
 		"resourcesync/b deleted capabilitylist capabilitylist.xml", "resourcesync/b updated description resourcesync")
@@ -317,7 +318,7 @@ func TestBadHubs(t *testing.T) {
 		if _, err := w.run(func(o *Options) { o.Hub = hub }); err == nil || strings.Contains(err.Error(), "u:p") {
 			t.Errorf("%q: %v", hub, err)
 		}
-		if _, err := w.run(func(o *Options) { o.Sets = []Set{{Name: "a", Hub: hub}} }); err == nil {
+		if _, err := w.run(func(o *Options) { o.Sets = []policy.Set{{Name: "a", Hub: hub}} }); err == nil {
 			t.Errorf("%q is a hub of a set", hub)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/templates"
 )
 
@@ -95,7 +96,7 @@ type goldenStep struct {
 	do   func(w *world)
 }
 
-func keepingAll(w *world) { w.options.KeepChanges, _ = ParseKeep("all") }
+func keepingAll(w *world) { w.options.KeepChanges, _ = policy.ParseKeep("all") }
 
 func rebasedTo(base, folder string) func(*world) {
 	return func(w *world) {
@@ -108,18 +109,18 @@ func rebasedTo(base, folder string) func(*world) {
 func goldenSets(w *world) {
 	yes := true
 	w.options.DescribedBy = "https://example.org/about"
-	w.options.Sets = []Set{
-		{Name: "all", Dumps: Dumps{true, true}, Hub: testHub},
-		{Name: "html", Folder: "elsewhere/html", Resources: Selection{Types: []string{"text/html"}}, DescribedBy: "https://example.org/html"},
-		{Name: "folder", Resources: Selection{Include: mustGlobs(w.t, "e/")}, Archive: &yes, Hub: testHub},
+	w.options.Sets = []policy.Set{
+		{Name: "all", Dumps: policy.Dumps{Resource: true, Change: true}, Hub: testHub},
+		{Name: "html", Folder: "elsewhere/html", Resources: policy.Selection{Types: []string{"text/html"}}, DescribedBy: "https://example.org/html"},
+		{Name: "folder", Resources: policy.Selection{Include: mustGlobs(w.t, "e/")}, Archive: &yes, Hub: testHub},
 	}
 }
 
 func pruneGolden(w *world) {
 	o, now := w.options, w.now
 	o.Now = func() time.Time { return now }
-	o.KeepChanges, _ = ParseKeep("1d")
-	o.ArchiveKeep, _ = ParseArchiveKeep("daily=2")
+	o.KeepChanges, _ = policy.ParseKeep("1d")
+	o.ArchiveKeep, _ = policy.ParseArchiveKeep("daily=2")
 	p, err := Prune(context.Background(), o)
 	if err != nil {
 		w.t.Fatal(err)

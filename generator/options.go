@@ -1,23 +1,26 @@
 // Package generator turns a directory into a ResourceSync Source: it lists the
 // source, compares it with the last publication, reads what may have changed,
 // writes the documents that say so, and commits them. It alone knows all the
-// stages.
+// stages. It serves nothing and uploads nothing; what its options are made of is in
+// package policy.
 package generator
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/generator/internal/front"
+	"github.com/wellspring-sync/wellspring/generator/internal/last"
+	"github.com/wellspring-sync/wellspring/generator/internal/survey"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/hashing"
-	"github.com/wellspring-sync/wellspring/internal/links"
+	"github.com/wellspring-sync/wellspring/internal/notify"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
+	"github.com/wellspring-sync/wellspring/zipdump"
 )
 
 // Options say what is published, and how. Source and Identity.BaseURL must be
@@ -41,55 +44,57 @@ type Options struct {
 	// each processor.
 	Jobs int
 	// Dumps are published beside the lists; by default there are none.
-	Dumps Dumps
+	Dumps policy.Dumps
 	// DumpsByDefault says that nobody asked for the dumps, so that a large
 	// source is refused.
 	DumpsByDefault bool
 	// PackageSize is how large a package of a dump may be, in bytes, unless it
-	// holds one bitstream alone; by default DefaultPackageSize.
+	// holds one bitstream alone; by default policy.DefaultPackageSize.
 	PackageSize int64
 	// Compression is from 0, which stores everything, to 9.
 	Compression int
 	// Rotate says when a Change List is closed; by default when it is full.
-	Rotate Rotation
+	Rotate policy.Rotation
 	// KeepChanges is how long Change Lists and the packages of the Change Dump
-	// stay in the live documents after they end; by default DefaultKeepChanges.
-	KeepChanges Keep
+	// stay in the live documents after they end; by default
+	// policy.DefaultKeepChanges.
+	KeepChanges policy.Keep
 	// Archive says whether superseded snapshots and old changes are archived; nil
 	// goes on as the last publication did.
 	Archive *bool
 	// ArchiveKeep says which archived snapshots are kept; by default
-	// DefaultArchiveKeep.
-	ArchiveKeep ArchiveKeep
+	// policy.DefaultArchiveKeep.
+	ArchiveKeep policy.ArchiveKeep
 	// Standard is the version in whose form changes are published; by default
-	// Standard11.
-	Standard Standard
+	// policy.Standard11.
+	Standard policy.Standard
 	// SettingsFile is the file that the options are from, or empty. It is never
 	// published.
 	SettingsFile string
-	// Links are what resources link to; nil stands for no links.
-	Links *links.Rules
-	// LastMod says which time of modification is published; by default LastModFile.
-	LastMod LastMod
+	// Links are rules about what resources link to.
+	Links []policy.LinkRule
+	// LastMod says which time of modification is published; by default
+	// policy.LastModFile.
+	LastMod policy.LastMod
 	// Resources are rules about what is said of resources. Of those that say
 	// something, the first one that matches counts.
-	Resources []*ResourceRule
+	Resources policy.ResourceRules
 	// Versions are kept of what changes, if it is not nil, and Patches describe the
 	// changes. Both need a Resource Dump.
-	Versions *Versions
-	Patches  *Patches
+	Versions *policy.Versions
+	Patches  *policy.Patches
 	// DescribedBy is the URI of what describes the Source and its set of resources,
 	// or empty.
 	DescribedBy string
 	// Hub is the URL of the hub through which changes of documents are told, or empty.
 	Hub string
 	// Page says how people see the publication.
-	Page Page
+	Page policy.Page
 	// Sets are the sets of resources with a name, each with documents of its own. If
 	// there are none, all resources are in one set.
-	Sets []Set
+	Sets []policy.Set
 	// Previous says where the last publication is.
-	Previous Previous
+	Previous policy.Previous
 	// Now is the clock; by default that of the system.
 	Now func() time.Time
 	// FixedClock says that Now is not the system's, so that it may lie in the
@@ -104,11 +109,12 @@ type Options struct {
 	// AllowEmpty publishes a source without any files.
 	AllowEmpty bool
 	// MaxDelete is how many deletions one run may publish; by default
-	// DefaultMaxDelete.
-	MaxDelete *Limit
+	// policy.DefaultMaxDelete.
+	MaxDelete *policy.Limit
 	// Rebase starts a new publication in place of one that cannot be continued.
 	Rebase bool
-	// AcceptClock goes on although the clock is behind the last publication.
+	// AcceptClock goes on although the clock is a day or more behind the last
+	// publication.
 	AcceptClock bool
 	// LockTimeout is how long to wait for another run to end.
 	LockTimeout time.Duration
@@ -122,40 +128,22 @@ type Options struct {
 	// Log may be nil.
 	Log *slog.Logger
 	// Progress may be nil. It is told every now and then how far the run is.
-	Progress func(Progress)
+	Progress func(policy.Progress)
 	// OnChange may be nil. It is told of each change, in the order of URIs.
-	OnChange func(Change)
+	OnChange func(policy.Change)
 
 	// limits are for tests, which have smaller lists.
-	limits limits
+	limits policy.Limits
 	// synthetic, if not nil, is what the source holds instead of the files on
-	// disk: benchmarks have more than anybody wants to wait for.
-	synthetic synthetic
-}
-
-// synthetic is a source that is not on disk.
-type synthetic interface {
-	scanner.Tree
-	hashing.Opener
-}
-
-// limits bound the documents.
-type limits struct {
-	entries   int
-	bytes     int64
-	manyParts int   // resources from which on parts are joined
-	cutBits   int   // 0 is that of layout.Cutter
-	unasked   int64 // bytes from which on dumps have to be asked for
+	// disk.
+	synthetic survey.Synthetic
 }
 
 // DefaultGrace outlasts the time for which caches usually keep a document.
 const DefaultGrace = 24 * time.Hour
 
-// manyResources is where parts of 4,096 resources would become too many for one
-// Index.
-const manyResources = 100_000_000
-
-func (o *Options) applyDefaults() {
+// withDefaults returns the options with the defaults of what is not said.
+func (o Options) withDefaults() *Options {
 	if o.Out == "" {
 		o.Out = o.Source
 	}
@@ -165,20 +153,11 @@ func (o *Options) applyDefaults() {
 	if o.Jobs <= 0 {
 		o.Jobs = runtime.GOMAXPROCS(0)
 	}
-	if o.PackageSize <= 0 {
-		o.PackageSize = DefaultPackageSize
-	}
-	if o.KeepChanges == (Keep{}) {
-		o.KeepChanges = DefaultKeepChanges
-	}
-	if o.ArchiveKeep == (ArchiveKeep{}) {
-		o.ArchiveKeep = DefaultArchiveKeep
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.MaxDelete == nil {
-		o.MaxDelete = &DefaultMaxDelete
+		o.MaxDelete = &policy.DefaultMaxDelete
 	}
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
@@ -187,64 +166,65 @@ func (o *Options) applyDefaults() {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.OnChange == nil {
-		o.OnChange = func(Change) {}
+		o.OnChange = func(policy.Change) {}
 	}
-	if o.limits == (limits{}) {
-		o.limits = limits{entries: resourcesync.MaxEntries, bytes: resourcesync.MaxBytes, manyParts: manyResources}
+	o.limits = o.limits.WithDefaults()
+	return &o
+}
+
+// sets returns the sets of resources. Those without a name are one set, which has no name.
+func (o *Options) sets() []policy.Set {
+	if len(o.Sets) > 0 {
+		return o.Sets
 	}
-	if o.limits.unasked == 0 {
-		o.limits.unasked = unasked
+	return []policy.Set{{
+		DescribedBy: o.DescribedBy, Hub: o.Hub, Dumps: o.Dumps, PackageSize: o.PackageSize, Rotate: o.Rotate,
+		KeepChanges: o.KeepChanges, Archive: o.Archive, ArchiveKeep: o.ArchiveKeep,
+	}}
+}
+
+// CheckSets returns an error if sets have the same name or folder, or one that cannot
+// be, or a hub that is none.
+func (o *Options) CheckSets() error {
+	l, err := layout.New(o.Identity)
+	if err != nil {
+		return err
+	}
+	if err := policy.CheckSets(l, o.Sets); err != nil {
+		return err
+	}
+	for _, s := range o.sets() {
+		if s.Hub == "" {
+			continue
+		}
+		if err := notify.CheckHub(s.Hub); err != nil && s.Name != "" {
+			return fmt.Errorf("the set %q: the hub: %w", s.Name, err)
+		} else if err != nil {
+			return fmt.Errorf("the hub: %w", err)
+		}
+	}
+	return nil
+}
+
+// policy says how bitstreams are compressed.
+func (o *Options) policy() zipdump.Policy {
+	return zipdump.Policy{Release: strings.TrimPrefix(o.Release, "wellspring "), Level: o.Compression}
+}
+
+// next says what the next publication is going to be.
+func (o *Options) next(l layout.Layout) *last.Next {
+	return &last.Next{
+		Layout: l, Sets: o.sets(), Limits: o.limits, Rebase: o.Rebase,
+		Page: !o.Page.None, Versions: o.Versions != nil, Patches: o.Patches != nil,
 	}
 }
 
-// Limit is a number of resources, or a share of those that were published.
-type Limit struct {
-	Count   int
-	Percent bool // Count is in percent; 20 resources are always allowed
+// place says where it is written.
+func (o *Options) place() last.Place {
+	return last.Place{Out: o.Out, Previous: o.Previous, LockTimeout: o.LockTimeout, Release: o.Release, DryRun: o.DryRun, Log: o.Log}
 }
 
-// DefaultMaxDelete lets a source lose half of its resources in one run.
-var DefaultMaxDelete = Limit{Count: 50, Percent: true}
-
-// alwaysAllowed keeps a limit in percent from hindering small sources.
-const alwaysAllowed = 20
-
-// ParseLimit reads a number, or a number with a percent sign.
-func ParseLimit(s string) (Limit, error) {
-	digits, percent := strings.CutSuffix(s, "%")
-	n, err := strconv.Atoi(digits)
-	if err != nil || n < 0 || percent && n > 100 {
-		return Limit{}, fmt.Errorf("%q is neither a number nor a percentage", s)
-	}
-	return Limit{Count: n, Percent: percent}, nil
+// front says how it presents itself.
+func (o *Options) front() *front.Options {
+	return &front.Options{Page: o.Page, DescribedBy: o.DescribedBy, Limits: o.limits, Release: o.Release, Grace: o.Grace}
 }
-
-func (l Limit) String() string {
-	if l.Percent {
-		return strconv.Itoa(l.Count) + "%"
-	}
-	return strconv.Itoa(l.Count)
-}
-
-// allows reports whether n of so many may be deleted.
-func (l Limit) allows(n, of int) bool {
-	if l.Percent {
-		return n <= alwaysAllowed || n*100 <= of*l.Count
-	}
-	return n <= l.Count
-}
-
-// Refusal is the error of a guard: the run could go on, but would probably do
-// harm.
-type Refusal struct {
-	Why string
-	// Flag is the option that makes the run go on all the same, or empty.
-	Flag string
-	// Passes says that the same run may do no harm after some time.
-	Passes bool
-}
-
-func (r *Refusal) Error() string { return r.Why }
-
-// ErrChanged says that something else changed the publication during the run.
-var ErrChanged = errors.New("the publication was changed by something else during this run")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/plan"
 )
 
@@ -33,14 +34,14 @@ func TestOrder(t *testing.T) {
 		{"everything", all(withDumps, withArchives, withHub, withVersions, withRotation), []orderStep{
 			{"first", nothing}, {"edit", all(edit, editTable(1))}, {"edit again", all(edit, editTable(2))}, {"edit once more", all(edit, editTable(3))},
 			{"lists are kept no longer", all(keepingNothing, withoutRotation, edit)},
-			{"without all that", all(withoutArchives, withoutVersions, edit, func(w *world) { w.options.Dumps, w.options.Hub = Dumps{}, "" })},
+			{"without all that", all(withoutArchives, withoutVersions, edit, func(w *world) { w.options.Dumps, w.options.Hub = policy.Dumps{}, "" })},
 		}},
 		{"parts", all(withDumps, withSmallLists), []orderStep{
 			{"first", nothing}, {"edit", edit}, {"many edits", func(w *world) { w.edits(20) }},
 		}},
 		{"sets", all(goldenSets, func(w *world) { w.file("a.html", "<!DOCTYPE html>", longAgo) }), []orderStep{
 			{"first", nothing}, {"edit", edit},
-			{"one goes and one comes", func(w *world) { w.options.Sets = append(w.options.Sets[:2:2], Set{Name: "new"}) }},
+			{"one goes and one comes", func(w *world) { w.options.Sets = append(w.options.Sets[:2:2], policy.Set{Name: "new"}) }},
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

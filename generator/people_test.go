@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/templates"
@@ -79,9 +80,9 @@ func TestPageWithSets(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	w.file("a/x", "one", longAgo)
 	w.file("b/y", "three", longAgo)
-	w.options.Sets = []Set{
-		{Name: "Zebras", Resources: Selection{Include: mustGlobs(t, "a/")}, DescribedBy: "https://example.org/zebras"},
-		{Name: "apes", Folder: "else where/apes", Resources: Selection{Include: mustGlobs(t, "b/")}, Dumps: Dumps{Resource: true}},
+	w.options.Sets = []policy.Set{
+		{Name: "Zebras", Resources: policy.Selection{Include: mustGlobs(t, "a/")}, DescribedBy: "https://example.org/zebras"},
+		{Name: "apes", Folder: "else where/apes", Resources: policy.Selection{Include: mustGlobs(t, "b/")}, Dumps: policy.Dumps{Resource: true}},
 		{Name: "Bees"},
 	}
 	w.build()
@@ -115,12 +116,12 @@ func TestPageOfManySets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
 	w.file("x", "x", longAgo)
-	for i := range mostOnPage + 3 {
-		w.options.Sets = append(w.options.Sets, Set{Name: fmt.Sprintf("s%03d", i)})
+	for i := range 100 + 3 {
+		w.options.Sets = append(w.options.Sets, policy.Set{Name: fmt.Sprintf("s%03d", i)})
 	}
 	w.build()
 	page := readPage(t, w)
-	if n := strings.Count(page, "<h3><bdi>"); n != mostOnPage {
+	if n := strings.Count(page, "<h3><bdi>"); n != 100 {
 		t.Errorf("%d sets are shown", n)
 	}
 	if !strings.Contains(page, "There are 3 more sets, to which the") {
@@ -160,7 +161,7 @@ func TestPageRemembers(t *testing.T) {
 // TestPageIsEnded removes it at once, with sets and without.
 func TestPageIsEnded(t *testing.T) {
 	t.Parallel()
-	for _, sets := range [][]Set{nil, {{Name: "a"}}} {
+	for _, sets := range [][]policy.Set{nil, {{Name: "a"}}} {
 		w := newWorld(t, t.TempDir())
 		w.file("x", "x", longAgo)
 		w.options.Sets, w.options.DescribedBy = sets, "https://example.org/about"
@@ -188,7 +189,7 @@ func TestPageIsEnded(t *testing.T) {
 // TestPageWithRebase follows the folder, and takes nothing from other pages.
 func TestPageWithRebase(t *testing.T) {
 	t.Parallel()
-	for _, sets := range [][]Set{nil, {{Name: "a"}}} {
+	for _, sets := range [][]policy.Set{nil, {{Name: "a"}}} {
 		w := newWorld(t, t.TempDir())
 		w.file("x", "x", longAgo)
 		w.build()

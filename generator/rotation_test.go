@@ -7,44 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
-
-func TestParseRotation(t *testing.T) {
-	t.Parallel()
-	for s, want := range map[string]Rotation{
-		"full": {}, "run": {Period: "run"}, "daily": {Period: "daily"}, "1": {Changes: 1}, "5000": {Changes: 5000},
-	} {
-		if got, err := ParseRotation(s); err != nil || got != want {
-			t.Errorf("%q: got %+v, %v", s, got, err)
-		}
-	}
-	for _, s := range []string{"", "yearly", "0", "-1", "1.5", "Daily", "3 "} {
-		if got, err := ParseRotation(s); err == nil {
-			t.Errorf("%q: got %+v", s, got)
-		}
-	}
-}
-
-func TestParseKeep(t *testing.T) {
-	t.Parallel()
-	for s, want := range map[string]string{
-		"90d": "90d", "36h": "36h", "12w": "12w", "6m": "180d", "2y": "2y", "all": "all", "0": "0", "0d": "0", "730d": "2y", "24h": "1d",
-	} {
-		k, err := ParseKeep(s)
-		if err != nil || k.String() != want {
-			t.Errorf("%q: got %v, %v", s, k, err)
-		}
-		if again, err := ParseKeep(k.String()); err != nil || again != k {
-			t.Errorf("%q: %v is read as %v, %v", s, k, again, err)
-		}
-	}
-	for _, s := range []string{"", "d", "90", "-1d", "90D", "1s", "101y", "99999999999d", "1.5d", "90 d"} {
-		if k, err := ParseKeep(s); err == nil {
-			t.Errorf("%q: got %v", s, k)
-		}
-	}
-}
 
 // Lists are closed by the first run with events for the next one.
 func TestRotation(t *testing.T) {
@@ -65,8 +30,8 @@ func TestRotation(t *testing.T) {
 		t.Run(rotate, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, t.TempDir()).seed(3)
-			w.options.Rotate, _ = ParseRotation(rotate)
-			w.options.KeepChanges = Keep{forever: true}
+			w.options.Rotate, _ = policy.ParseRotation(rotate)
+			w.options.KeepChanges = policy.KeepAll
 			w.now = mustDate(times[0]).Add(-time.Hour)
 			w.build()
 			for i, at := range times {
@@ -92,7 +57,7 @@ func TestRotationOfOneRun(t *testing.T) {
 	w := newDumps(t)
 	w.options.PackageSize = 0
 	w.build()
-	w.options.Rotate = Rotation{Changes: 10}
+	w.options.Rotate = policy.Rotation{Changes: 10}
 	for i := range 35 {
 		w.file(fmt.Sprintf("new/%02d", i), "x", longAgo)
 	}
@@ -110,8 +75,8 @@ func TestKeepChanges(t *testing.T) {
 		t.Run(keep, func(t *testing.T) {
 			t.Parallel()
 			w := newDumps(t)
-			w.options.Rotate = Rotation{Period: "daily"}
-			w.options.KeepChanges, _ = ParseKeep(keep)
+			w.options.Rotate = policy.Rotation{Period: "daily"}
+			w.options.KeepChanges, _ = policy.ParseKeep(keep)
 			w.options.Grace = -1
 			w.now = mustDate("2026-03-01T03:00:00Z")
 			w.build()
@@ -141,7 +106,7 @@ func TestKeepChanges(t *testing.T) {
 func TestKeepChangesAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir()).seed(3)
-	w.options.Rotate = Rotation{Period: "run"}
+	w.options.Rotate = policy.Rotation{Period: "run"}
 	w.build()
 	for i := range 5 {
 		w.file("new", strings.Repeat("x", i), longAgo)
@@ -155,7 +120,7 @@ func TestKeepChangesAlone(t *testing.T) {
 		t.Errorf("%d lists", len(p.changes))
 	}
 	w.file("new", "", longAgo)
-	w.options.Rotate = Rotation{} // so that the open list is extended
+	w.options.Rotate = policy.Rotation{} // so that the open list is extended
 	w.build()
 	p := readAll(t, w.out)
 	if len(p.changes) != 2 || p.changes[1][len(p.changes[1])-1].Metadata.Change != resourcesync.Updated {

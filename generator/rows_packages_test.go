@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/wellspring-sync/wellspring/generator/policy"
 )
 
 // The tests in this file are named after the rows of docs/faults.md that are
@@ -111,7 +113,7 @@ func TestRow61EntriesOfPackages(t *testing.T) {
 	for n, packages := range map[int]int{19: 1, 20: 1, 21: 2} {
 		w := newWorld(t, t.TempDir()).seed(n)
 		w.options.Dumps.Resource = true
-		w.options.limits = limits{entries: 20, bytes: 50 << 20, manyParts: manyResources, cutBits: 60}
+		w.options.limits = policy.Limits{Entries: 20, Bytes: 50 << 20, CutBits: 60}
 		w.build()
 		p := read(t, w.out)
 		if got := len(p.dumps.packages); got != packages {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/hashing"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -173,7 +174,7 @@ func TestGuards(t *testing.T) {
 	}{
 		{"empty source", func(w *world) { w.remove("d0"); w.remove("d1"); w.remove("d2") }, func(*Options) {}, "--allow-empty"},
 		{"too many deletions", func(w *world) { w.remove("d0"); w.remove("d1") }, func(*Options) {}, "--max-delete=40"},
-		{"more than a number", func(w *world) { w.remove("d0") }, func(o *Options) { o.MaxDelete = &Limit{Count: 19} }, "--max-delete=20"},
+		{"more than a number", func(w *world) { w.remove("d0") }, func(o *Options) { o.MaxDelete = &policy.Limit{Count: 19} }, "--max-delete=20"},
 		{"another base URL", func(*world) {}, func(o *Options) { o.Identity.BaseURL = "https://example.com/" }, "--rebase"},
 		{"another publication URL", func(*world) {}, func(o *Options) { o.Identity.PublicationURL = "https://example.com/" }, "--rebase"},
 		{"another folder", func(*world) {}, func(o *Options) { o.Identity.Folder = "elsewhere" }, "--rebase"},
@@ -190,7 +191,7 @@ func TestGuards(t *testing.T) {
 			before := tree(t, w.out)
 			tt.edit(w)
 			_, err := w.run(tt.options)
-			var refusal *Refusal
+			var refusal *policy.Refusal
 			if !errors.As(err, &refusal) || refusal.Flag != tt.flag {
 				t.Fatalf("got %v, want a refusal with the flag %q", err, tt.flag)
 			}
@@ -207,7 +208,7 @@ func TestGuardsCanBeOverridden(t *testing.T) {
 	w.build()
 	w.remove("d0")
 	w.remove("d1")
-	if report := w.build(func(o *Options) { o.MaxDelete = &Limit{Count: 40} }); report.Deleted != 40 {
+	if report := w.build(func(o *Options) { o.MaxDelete = &policy.Limit{Count: 40} }); report.Deleted != 40 {
 		t.Errorf("deletions: %+v", report)
 	}
 	w.remove("d2")
@@ -230,7 +231,7 @@ func TestRebase(t *testing.T) {
 	w.file("d0/file-000.txt", "changed", longAgo)
 	w.build()
 	before := read(t, w.out)
-	report := w.build(func(o *Options) { o.Rebase, o.limits = true, limits{} })
+	report := w.build(func(o *Options) { o.Rebase, o.limits = true, policy.Limits{} })
 	after := read(t, w.out)
 	if !report.First || len(after.changes) != 1 || len(after.changes[0]) != 0 || !after.at.After(before.at) {
 		t.Errorf("not a new history: %+v", report)
@@ -240,7 +241,7 @@ func TestRebase(t *testing.T) {
 		t.Errorf("the old bodies should be retired: %+v", record.Retired)
 	}
 	w.file("d0/file-000.txt", "changed again", longAgo)
-	if report := w.build(func(o *Options) { o.Grace, o.limits = -1, limits{} }); report.Swept < 5 {
+	if report := w.build(func(o *Options) { o.Grace, o.limits = -1, policy.Limits{} }); report.Swept < 5 {
 		t.Errorf("the old bodies should be swept: %+v", report)
 	}
 	if n := bodies(tree(t, w.out)); n != 0 {
@@ -296,7 +297,7 @@ func TestCancelLeavesNothing(t *testing.T) {
 	stopped := errors.New("stopped")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	o := w.options
-	o.OnChange = func(Change) { cancel(stopped) }
+	o.OnChange = func(policy.Change) { cancel(stopped) }
 	o.Now, o.FixedClock = func() time.Time { return w.now }, true
 	if _, err := Run(ctx, o); !errors.Is(err, stopped) {
 		t.Errorf("got %v, want %v", err, stopped)
@@ -313,37 +314,15 @@ func TestSomethingElseChangesThePublication(t *testing.T) {
 	w.file("new", "x", longAgo)
 	record := filepath.Join(w.out, "resourcesync", "publication.json")
 	_, err := w.run(func(o *Options) {
-		o.OnChange = func(Change) {
+		o.OnChange = func(policy.Change) {
 			b, _ := os.ReadFile(record)
 			if err := os.WriteFile(record, append(b, '\n'), 0o644); err != nil {
 				t.Error(err)
 			}
 		}
 	})
-	if !errors.Is(err, ErrChanged) {
-		t.Errorf("got %v, want %v", err, ErrChanged)
-	}
-}
-
-func TestAheadOfClock(t *testing.T) {
-	t.Parallel()
-	wall := mustDate("2026-01-02T03:04:05.5Z")
-	for _, tt := range []struct {
-		name     string
-		at       time.Time
-		modified time.Time
-		want     bool
-	}{
-		{"a clock that is right", wall.Truncate(time.Second), wall.Add(-time.Millisecond), false},
-		{"a time given that is a second ahead", mustDate("2026-01-02T03:04:06Z"), wall.Add(-time.Millisecond), false},
-		{"a time given that is four seconds ahead", mustDate("2026-01-02T03:04:09Z"), wall.Add(-time.Millisecond), true},
-		{"four seconds ahead, an older file", mustDate("2026-01-02T03:04:09Z"), wall.Add(-2 * time.Second), false},
-		{"a time given that is far ahead", mustDate("2030-01-01"), wall.Add(-time.Millisecond), true},
-	} {
-		d := &detector{at: tt.at, wall: func() time.Time { return wall }}
-		if got := d.aheadOfClock(tt.modified); got != tt.want {
-			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
-		}
+	if !errors.Is(err, policy.ErrChanged) {
+		t.Errorf("got %v, want %v", err, policy.ErrChanged)
 	}
 }
 
@@ -430,13 +409,13 @@ func TestLimit(t *testing.T) {
 		{"0", 0, 10, true}, {"0", 1, 10, false}, {"5", 5, 5, true}, {"5", 6, 1000, false},
 		{"50%", 500, 1000, true}, {"50%", 501, 1000, false}, {"50%", 20, 20, true}, {"0%", 21, 1000, false}, {"100%", 9, 9, true},
 	} {
-		limit, err := ParseLimit(tt.limit)
-		if err != nil || limit.String() != tt.limit || limit.allows(tt.n, tt.of) != tt.want {
+		limit, err := policy.ParseLimit(tt.limit)
+		if err != nil || limit.String() != tt.limit || limit.Allows(tt.n, tt.of) != tt.want {
 			t.Errorf("%+v: %v, %v", tt, limit, err)
 		}
 	}
 	for _, bad := range []string{"", "x", "-1", "101%", "%", "1.5"} {
-		if _, err := ParseLimit(bad); err == nil {
+		if _, err := policy.ParseLimit(bad); err == nil {
 			t.Errorf("%q: no error", bad)
 		}
 	}
@@ -450,9 +429,9 @@ func TestReasonsAreGiven(t *testing.T) {
 	w.file("d1/file-001.txt", "CONTENT 1", longAgo)
 	w.file("d3/new", "", longAgo)
 	w.remove("d2/file-002.txt")
-	var got []Change
-	w.build(func(o *Options) { o.OnChange = func(c Change) { got = append(got, c) } })
-	want := []Change{
+	var got []policy.Change
+	w.build(func(o *Options) { o.OnChange = func(c policy.Change) { got = append(got, c) } })
+	want := []policy.Change{
 		{Type: resourcesync.Updated, Reason: "length", Path: "d0/file-000.txt", URI: "https://example.org/d0/file-000.txt"},
 		{Type: resourcesync.Updated, Reason: "digest", Path: "d1/file-001.txt", URI: "https://example.org/d1/file-001.txt"},
 		{Type: resourcesync.Deleted, Reason: "not there any more", Path: "", URI: "https://example.org/d2/file-002.txt"},

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wellspring-sync/wellspring/generator/internal/survey"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/verify"
 )
 
@@ -28,12 +30,12 @@ func TestSetIndex(t *testing.T) {
 		if p[0] == "/" {
 			p = nil
 		}
-		w.options.Sets = append(w.options.Sets, Set{Name: fmt.Sprint(i), Resources: Selection{Include: mustGlobs(t, p...)}})
+		w.options.Sets = append(w.options.Sets, policy.Set{Name: fmt.Sprint(i), Resources: policy.Selection{Include: mustGlobs(t, p...)}})
 	}
 	few := w.build()
 	verified(t, w.out, verify.Content)
-	for i := len(w.options.Sets); i <= manySets; i++ {
-		w.options.Sets = append(w.options.Sets, Set{Name: fmt.Sprint(i), Resources: Selection{Include: mustGlobs(t, "none")}})
+	for i := len(w.options.Sets); i <= survey.ManySets; i++ {
+		w.options.Sets = append(w.options.Sets, policy.Set{Name: fmt.Sprint(i), Resources: policy.Selection{Include: mustGlobs(t, "none")}})
 	}
 	w.file("d0/new.txt", "a", longAgo)
 	w.build()

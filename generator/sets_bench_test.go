@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/layout"
 )
 
@@ -22,7 +23,7 @@ func BenchmarkSets(b *testing.B) {
 					Now:      func() time.Time { return now }, FixedClock: true,
 				}
 				for i := range n {
-					o.Sets = append(o.Sets, Set{Name: fmt.Sprint(i)})
+					o.Sets = append(o.Sets, policy.Set{Name: fmt.Sprint(i)})
 				}
 				if again {
 					if _, err := Run(context.Background(), o); err != nil {

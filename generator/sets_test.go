@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/wellspring-sync/wellspring/internal/links"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/scanner"
 	"github.com/wellspring-sync/wellspring/verify"
 )
@@ -31,25 +31,25 @@ func mustGlobs(t tester, patterns ...string) (globs []scanner.Glob) {
 }
 
 // someSets overlap, and differ in all that sets can differ in.
-func someSets(t tester, w *world) []Set {
+func someSets(t tester, w *world) []policy.Set {
 	t.Helper()
 	list := filepath.Join(filepath.Dir(w.source), "paths.txt")
 	if err := os.WriteFile(list, []byte("d0/a.txt\r\n./d1/b.html\n\nd2/c.bin"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	paths, err := ReadPaths(list)
+	paths, err := policy.ReadPaths(list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	yes := true
-	return []Set{
-		{Name: "all", Dumps: Dumps{true, true}},
-		{Name: "d0", Resources: Selection{Include: mustGlobs(t, "d0/")}, Rotate: Rotation{Period: "run"}},
-		{Name: "pages", Resources: Selection{Types: []string{"text/html"}}, Dumps: Dumps{Change: true}},
-		{Name: "texts", Resources: Selection{Types: []string{"text/*"}, Exclude: mustGlobs(t, "d2/")}, Dumps: Dumps{Resource: true}, Archive: &yes},
-		{Name: "small", Folder: "elsewhere/small", Resources: Selection{MaxSize: 12}, Dumps: Dumps{true, true}, PackageSize: 1500},
-		{Name: "late", Resources: Selection{ModifiedAfter: testStart.AddDate(-1, 0, 0)}},
-		{Name: "listed", Resources: Selection{Paths: paths}, Archive: &yes},
+	return []policy.Set{
+		{Name: "all", Dumps: policy.Dumps{Resource: true, Change: true}},
+		{Name: "d0", Resources: policy.Selection{Include: mustGlobs(t, "d0/")}, Rotate: policy.Rotation{Period: "run"}},
+		{Name: "pages", Resources: policy.Selection{Types: []string{"text/html"}}, Dumps: policy.Dumps{Change: true}},
+		{Name: "texts", Resources: policy.Selection{Types: []string{"text/*"}, Exclude: mustGlobs(t, "d2/")}, Dumps: policy.Dumps{Resource: true}, Archive: &yes},
+		{Name: "small", Folder: "elsewhere/small", Resources: policy.Selection{MaxSize: 12}, Dumps: policy.Dumps{Resource: true, Change: true}, PackageSize: 1500},
+		{Name: "late", Resources: policy.Selection{ModifiedAfter: testStart.AddDate(-1, 0, 0)}},
+		{Name: "listed", Resources: policy.Selection{Paths: paths}, Archive: &yes},
 	}
 }
 
@@ -64,8 +64,8 @@ func TestSetsAreIndependent(t *testing.T) {
 		dir := fmt.Sprintf("%s/%d", base, n)
 		defer os.RemoveAll(dir)
 		w := newWorld(t, dir)
-		w.options.AllowEmpty, w.options.MaxDelete = true, &Limit{Count: 100, Percent: true}
-		w.options.Links = rapid.SampledFrom([]*links.Rules{nil, linkRules("https://example.org/{name}", ""), linkRules("", "{path}")}).Draw(t, "links")
+		w.options.AllowEmpty, w.options.MaxDelete = true, &policy.Limit{Count: 100, Percent: true}
+		w.options.Links = rapid.SampledFrom([][]policy.LinkRule{nil, linkRules("https://example.org/{name}", ""), linkRules("", "{path}")}).Draw(t, "links")
 		w.file("x.txt", "x", longAgo)
 		sets := someSets(t, w)
 		in := map[string]bool{"all": true, "d0": true} // so that some always stay
@@ -79,7 +79,7 @@ func TestSetsAreIndependent(t *testing.T) {
 			} else {
 				in[toggled] = true
 			}
-			w.buildSets(t, dir, slices.DeleteFunc(slices.Clone(sets), func(s Set) bool { return !in[s.Name] }))
+			w.buildSets(t, dir, slices.DeleteFunc(slices.Clone(sets), func(s policy.Set) bool { return !in[s.Name] }))
 		}
 	})
 }
@@ -99,7 +99,7 @@ func (w *world) editForSets(t *rapid.T) {
 }
 
 // buildSets builds all sets together and each of them alone, and compares.
-func (w *world) buildSets(t tester, dir string, sets []Set) {
+func (w *world) buildSets(t tester, dir string, sets []policy.Set) {
 	t.Helper()
 	now := w.now
 	w.build(func(o *Options) { o.Sets = sets })
@@ -108,7 +108,7 @@ func (w *world) buildSets(t tester, dir string, sets []Set) {
 	for _, set := range sets {
 		w.now = now
 		alone := filepath.Join(dir, "alone", set.Name)
-		w.build(func(o *Options) { o.Sets, o.Out, o.Cache = []Set{set}, alone, "" })
+		w.build(func(o *Options) { o.Sets, o.Out, o.Cache = []policy.Set{set}, alone, "" })
 		folder := filepath.FromSlash(folderOf(set))
 		if diff := cmp.Diff(tree(t, filepath.Join(alone, folder)), tree(t, filepath.Join(w.out, folder))); diff != "" {
 			t.Fatalf("the set %s is another one alone (-alone +together):\n%s", set.Name, diff)
@@ -117,7 +117,7 @@ func (w *world) buildSets(t tester, dir string, sets []Set) {
 	w.now = after
 	for name := range tree(t, filepath.Join(w.out, "resourcesync")) {
 		folder, _, below := strings.Cut(name, "/")
-		if below && !slices.ContainsFunc(sets, func(s Set) bool { return s.Name == folder }) {
+		if below && !slices.ContainsFunc(sets, func(s policy.Set) bool { return s.Name == folder }) {
 			t.Fatalf("%s was left behind", name)
 		}
 	}
@@ -130,7 +130,7 @@ func (w *world) buildSets(t tester, dir string, sets []Set) {
 	}
 }
 
-func folderOf(s Set) string {
+func folderOf(s policy.Set) string {
 	if s.Folder != "" {
 		return s.Folder
 	}
@@ -145,7 +145,7 @@ func TestSetsAreReadOnce(t *testing.T) {
 		w.file(fmt.Sprintf("d%d/file-%02d.txt", i%3, i), strings.Repeat("x", i), longAgo)
 	}
 	w.options.Cache = ""
-	w.options.Sets = []Set{{Name: "a", Dumps: Dumps{true, true}}, {Name: "b", Dumps: Dumps{true, true}}, {Name: "c"}}
+	w.options.Sets = []policy.Set{{Name: "a", Dumps: policy.Dumps{Resource: true, Change: true}}, {Name: "b", Dumps: policy.Dumps{Resource: true, Change: true}}, {Name: "c"}}
 	if r := w.build(); r.Read != 50 || r.Resources != 50 {
 		t.Errorf("read %d of %d files", r.Read, r.Resources)
 	}
@@ -155,7 +155,7 @@ func TestSetsAreReadOnce(t *testing.T) {
 		t.Errorf("read %d files for %d updates, by set %+v", r.Read, r.Updated, r.Sets)
 	}
 	// A set that is new needs its resources read for its dump only.
-	w.options.Sets = append(w.options.Sets, Set{Name: "d"})
+	w.options.Sets = append(w.options.Sets, policy.Set{Name: "d"})
 	if r := w.build(); r.Read != 0 || !r.Sets[3].First || r.Events() != 0 {
 		t.Errorf("read %d files, by set %+v", r.Read, r.Sets)
 	}
@@ -169,9 +169,9 @@ func TestLinksBetweenSets(t *testing.T) {
 	w.file("a.pdf", "%PDF", longAgo)
 	w.file("a.pdf.xml", "<x/>", longAgo)
 	w.options.Links = linkRules("", "{path}.xml")
-	pdf := Set{Name: "pdf", Resources: Selection{Include: mustGlobs(t, "*.pdf")}}
-	xml := Set{Name: "xml", Resources: Selection{Include: mustGlobs(t, "*.xml")}}
-	list := func(sets ...Set) string {
+	pdf := policy.Set{Name: "pdf", Resources: policy.Selection{Include: mustGlobs(t, "*.pdf")}}
+	xml := policy.Set{Name: "xml", Resources: policy.Selection{Include: mustGlobs(t, "*.xml")}}
+	list := func(sets ...policy.Set) string {
 		t.Helper()
 		w.build(func(o *Options) { o.Sets = sets })
 		return tree(t, w.out)["resourcesync/pdf/resourcelist.xml"]
@@ -189,17 +189,17 @@ func TestSetsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		sets []Set
+		sets []policy.Set
 		want string
 	}{
-		{"same name", []Set{{Name: "a"}, {Name: "a", Folder: "b"}}, `two sets with the name "a"`},
-		{"same folder", []Set{{Name: "a"}, {Name: "b", Folder: "resourcesync/a"}}, `"a" and "b" have the same folder`},
-		{"same folder but for case", []Set{{Name: "a"}, {Name: "A"}}, `have the same folder`},
-		{"folder in another one", []Set{{Name: "a"}, {Name: "b", Folder: "resourcesync/a/b"}}, `"b" lies in that of "a"`},
-		{"folder of the publication", []Set{{Name: "a", Folder: "resourcesync"}}, "is that of the publication"},
-		{"above everything", []Set{{Name: "a", Folder: "."}}, "is that of the publication"},
-		{"name of a document", []Set{{Name: "resourcelist"}}, "which the publication uses itself"},
-		{"outside", []Set{{Name: "../a"}}, "is not a path inside the publication"},
+		{"same name", []policy.Set{{Name: "a"}, {Name: "a", Folder: "b"}}, `two sets with the name "a"`},
+		{"same folder", []policy.Set{{Name: "a"}, {Name: "b", Folder: "resourcesync/a"}}, `"a" and "b" have the same folder`},
+		{"same folder but for case", []policy.Set{{Name: "a"}, {Name: "A"}}, `have the same folder`},
+		{"folder in another one", []policy.Set{{Name: "a"}, {Name: "b", Folder: "resourcesync/a/b"}}, `"b" lies in that of "a"`},
+		{"folder of the publication", []policy.Set{{Name: "a", Folder: "resourcesync"}}, "is that of the publication"},
+		{"above everything", []policy.Set{{Name: "a", Folder: "."}}, "is that of the publication"},
+		{"name of a document", []policy.Set{{Name: "resourcelist"}}, "which the publication uses itself"},
+		{"outside", []policy.Set{{Name: "../a"}}, "is not a path inside the publication"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -223,15 +223,17 @@ func TestSetsComeAndGo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
 	w.file("x.txt", "x", longAgo)
-	w.options.Dumps = Dumps{true, true}
-	some := func(o *Options) { o.Sets = []Set{{Name: "a", Dumps: Dumps{true, true}}, {Name: "b"}} }
-	others := func(o *Options) { o.Sets = []Set{{Name: "c"}} }
+	w.options.Dumps = policy.Dumps{Resource: true, Change: true}
+	some := func(o *Options) {
+		o.Sets = []policy.Set{{Name: "a", Dumps: policy.Dumps{Resource: true, Change: true}}, {Name: "b"}}
+	}
+	others := func(o *Options) { o.Sets = []policy.Set{{Name: "c"}} }
 	rebase := func(o *Options) { o.Rebase = true }
 	refused := func(change func(*Options)) {
 		t.Helper()
 		before := tree(t, w.out)
 		_, err := w.run(change)
-		if r, ok := errors.AsType[*Refusal](err); !ok || r.Flag != "--rebase" {
+		if r, ok := errors.AsType[*policy.Refusal](err); !ok || r.Flag != "--rebase" {
 			t.Errorf("got %v, want a refusal", err)
 		}
 		if diff := cmp.Diff(before, tree(t, w.out)); diff != "" {
@@ -278,10 +280,10 @@ func TestSetsComeAndGo(t *testing.T) {
 func TestManySets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
-	w.options.limits = limits{entries: 3, bytes: 5000, manyParts: manyResources}
+	w.options.limits = policy.Limits{Entries: 3, Bytes: 5000}
 	for i := range 20 {
 		w.file(fmt.Sprintf("d%02d/file.txt", i), "x", longAgo)
-		w.options.Sets = append(w.options.Sets, Set{Name: fmt.Sprintf("s%02d", i), Resources: Selection{Include: mustGlobs(t, fmt.Sprintf("d%02d/", i))}})
+		w.options.Sets = append(w.options.Sets, policy.Set{Name: fmt.Sprintf("s%02d", i), Resources: policy.Selection{Include: mustGlobs(t, fmt.Sprintf("d%02d/", i))}})
 	}
 	w.options.Sets = w.options.Sets[:8]
 	w.build()
@@ -360,8 +362,8 @@ func TestSetsElsewhere(t *testing.T) {
 func (w *world) compareWithRetained(t tester, heads, site string) {
 	t.Helper()
 	got, far := tree(t, heads), tree(t, site)
-	retained := got["resourcesync/"+RetainedFile]
-	delete(got, "resourcesync/"+RetainedFile)
+	retained := got["resourcesync/"+policy.RetainedFile]
+	delete(got, "resourcesync/"+policy.RetainedFile)
 	for name := range strings.Lines(retained) {
 		name = strings.TrimSpace(name)
 		got[name] = far[name]
@@ -375,10 +377,10 @@ func (w *world) compareWithRetained(t tester, heads, site string) {
 func TestPruneOfSets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
-	keep := Keep{forever: true}
-	w.options.Sets = []Set{
-		{Name: "a", Dumps: Dumps{true, true}, Rotate: Rotation{Period: "run"}, KeepChanges: keep},
-		{Name: "b", Rotate: Rotation{Period: "run"}, KeepChanges: keep},
+	keep := policy.KeepAll
+	w.options.Sets = []policy.Set{
+		{Name: "a", Dumps: policy.Dumps{Resource: true, Change: true}, Rotate: policy.Rotation{Period: "run"}, KeepChanges: keep},
+		{Name: "b", Rotate: policy.Rotation{Period: "run"}, KeepChanges: keep},
 	}
 	for i := range 6 {
 		w.file("x", strings.Repeat("x", i+1), longAgo)
@@ -387,7 +389,7 @@ func TestPruneOfSets(t *testing.T) {
 	}
 	o := w.options
 	now := w.now
-	o.Sets, o.KeepChanges, o.Now = nil, Keep{duration: oneDay}, func() time.Time { return now }
+	o.Sets, o.KeepChanges, o.Now = nil, policy.KeepFor(oneDay), func() time.Time { return now }
 	p, err := Prune(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -431,7 +433,7 @@ func TestDamagedSets(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, t.TempDir())
 			w.file("x", "x", longAgo)
-			w.options.Sets = []Set{{Name: "a"}, {Name: "b"}}
+			w.options.Sets = []policy.Set{{Name: "a"}, {Name: "b"}}
 			w.build()
 			files := tree(t, w.out)
 			want := tree(t, w.out)
@@ -477,10 +479,10 @@ func TestRollingSet(t *testing.T) {
 	w.file("a.txt", "a", w.now.Add(-time.Hour))
 	w.file("b.txt", "b", longAgo)
 	recent := func(o *Options) {
-		dumps := Dumps{true, true}
-		o.Sets = []Set{
+		dumps := policy.Dumps{Resource: true, Change: true}
+		o.Sets = []policy.Set{
 			{Name: "all", Dumps: dumps},
-			{Name: "recent", Dumps: dumps, Resources: Selection{ModifiedAfter: o.Now().Add(-oneDay)}},
+			{Name: "recent", Dumps: dumps, Resources: policy.Selection{ModifiedAfter: o.Now().Add(-oneDay)}},
 		}
 	}
 	if r := w.build(recent); r.Sets[1].Resources != 1 {
@@ -500,7 +502,7 @@ func TestFilesInNoSet(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	w.file("NOTES", "plain text", longAgo)
 	w.file("a.html", "<p>", longAgo)
-	w.options.Sets = []Set{{Name: "web", Resources: Selection{Types: []string{"text/html"}}}}
+	w.options.Sets = []policy.Set{{Name: "web", Resources: policy.Selection{Types: []string{"text/html"}}}}
 	for i, want := range []int{2, 0} {
 		if r := w.build(); r.Read != want || r.LeftOut[InNoSet] != 1 || r.Resources != 1 {
 			t.Errorf("run %d: read %d, %+v", i, r.Read, r.LeftOut)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/wellspring-sync/wellspring/generator/internal/stage"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/notify"
 	"github.com/wellspring-sync/wellspring/internal/plan"
 	"github.com/wellspring-sync/wellspring/layout"
@@ -264,7 +266,7 @@ func TestPlanOfOther(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "plan")
 	a.build(func(o *Options) { o.Plan = name })
 	before := tree(t, filepath.Dir(name))
-	var refusal *Refusal
+	var refusal *policy.Refusal
 	if _, err := b.run(func(o *Options) { o.Plan = name }); !errors.As(err, &refusal) {
 		t.Errorf("the error is %v, no refusal", err)
 	}
@@ -310,13 +312,17 @@ func TestPlanKeepsFilesOfSite(t *testing.T) {
 // TestPlanThatIsTakenAway has something else move the next plan, behind the commit.
 func TestPlanThatIsTakenAway(t *testing.T) {
 	t.Parallel()
-	w, _, err := plan.Create(filepath.Join(t.TempDir(), "plan"), "https://example.org/", nil)
+	l, err := layout.New(layout.Identity{BaseURL: "https://example.org/"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
-	var failed *PlanError
-	if err := (&uploadPlan{Writer: w}).commit(); !errors.As(err, &failed) || !strings.Contains(err.Error(), "the publication is complete") {
+	p, _, err := stage.NewPlan(filepath.Join(t.TempDir(), "plan"), l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	var failed *policy.PlanError
+	if err := (&committing{plan: p}).putPlan(); !errors.As(err, &failed) || !strings.Contains(err.Error(), "the publication is complete") {
 		t.Errorf("the error is %v", err)
 	}
 }

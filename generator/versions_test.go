@@ -15,7 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/wellspring-sync/wellspring/internal/links"
+	"github.com/wellspring-sync/wellspring/generator/internal/last"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/patch"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/internal/timemap"
@@ -67,18 +68,18 @@ func TestAnyVersions(t *testing.T) {
 		dir := fmt.Sprintf("%s/%d", base, n)
 		defer os.RemoveAll(dir)
 		h := &versioned{world: newWorld(t, dir), t: t, files: map[string]string{}, versions: map[string][]string{}}
-		h.options.AllowEmpty, h.options.MaxDelete = true, &Limit{Count: 100, Percent: true}
-		h.options.Dumps = Dumps{Resource: true, Change: rapid.Bool().Draw(t, "change dump")}
-		h.options.Versions, h.options.Patches = &Versions{}, &Patches{}
-		h.options.Links = rapid.SampledFrom([]*links.Rules{nil, linkRules("", "{dir}/a.json")}).Draw(t, "links")
-		h.options.Rotate = rapid.SampledFrom([]Rotation{{}, {Period: "run"}}).Draw(t, "rotate")
-		h.options.KeepChanges = rapid.SampledFrom([]Keep{{forever: true}, {duration: -1}}).Draw(t, "keep")
+		h.options.AllowEmpty, h.options.MaxDelete = true, &policy.Limit{Count: 100, Percent: true}
+		h.options.Dumps = policy.Dumps{Resource: true, Change: rapid.Bool().Draw(t, "change dump")}
+		h.options.Versions, h.options.Patches = &policy.Versions{}, &policy.Patches{}
+		h.options.Links = rapid.SampledFrom([][]policy.LinkRule{nil, linkRules("", "{dir}/a.json")}).Draw(t, "links")
+		h.options.Rotate = rapid.SampledFrom([]policy.Rotation{{}, {Period: "run"}}).Draw(t, "rotate")
+		h.options.KeepChanges = rapid.SampledFrom([]policy.Keep{policy.KeepAll, policy.KeepFor(0)}).Draw(t, "keep")
 		archive := rapid.Bool().Draw(t, "archive")
 		h.options.Archive = &archive
 		if rapid.Bool().Draw(t, "sets") {
-			h.options.Sets = []Set{
+			h.options.Sets = []policy.Set{
 				{Name: "all", Dumps: h.options.Dumps, Rotate: h.options.Rotate, KeepChanges: h.options.KeepChanges, Archive: &archive},
-				{Name: "d", Resources: Selection{Include: mustGlobs(t, "d/")}, Rotate: h.options.Rotate, KeepChanges: h.options.KeepChanges},
+				{Name: "d", Resources: policy.Selection{Include: mustGlobs(t, "d/")}, Rotate: h.options.Rotate, KeepChanges: h.options.KeepChanges},
 			}
 		}
 		if rapid.Bool().Draw(t, "upload") {
@@ -261,13 +262,12 @@ func (h *versioned) content(name string) string {
 
 // checkPatches applies the patches of the last run.
 func (h *versioned) checkPatches(l layout.Layout, s *snapshot.Snapshot, named map[string]bool) {
-	set := &resourceSet{run: &run{layout: l}, prev: previous{snapshot: s}}
-	for _, list := range set.allLists() {
+	for _, list := range last.ChangeLists(s) {
 		err := s.EachChange(list, func(e *resourcesync.Entry) error {
 			name := strings.TrimPrefix(e.Loc, "https://example.org/")
 			offered := false
 			for _, link := range e.Links {
-				if link.Rel != relPatch {
+				if link.Rel != last.RelPatch {
 					continue
 				}
 				offered = true
@@ -326,8 +326,8 @@ func (h *versioned) checkStrays(l layout.Layout, named map[string]bool) {
 func TestVersionsAreThinned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
-	w.options.Dumps = Dumps{Resource: true}
-	w.options.Versions = &Versions{Keep: &ArchiveKeep{Daily: 3}, Match: mustGlobs(t, "*.txt")}
+	w.options.Dumps = policy.Dumps{Resource: true}
+	w.options.Versions = &policy.Versions{Keep: &policy.ArchiveKeep{Daily: 3}, Match: mustGlobs(t, "*.txt")}
 	for i := range 12 {
 		w.file("a.txt", strings.Repeat("x", i+1), w.now.Add(-time.Second))
 		w.file("b.csv", strings.Repeat("x", i+1), w.now.Add(-time.Second))
@@ -345,7 +345,7 @@ func TestVersionsAreThinned(t *testing.T) {
 	}
 	o := w.options
 	now := w.now
-	o.Versions, o.Now, o.DryRun = &Versions{Keep: &ArchiveKeep{Daily: 2}}, func() time.Time { return now }, true
+	o.Versions, o.Now, o.DryRun = &policy.Versions{Keep: &policy.ArchiveKeep{Daily: 2}}, func() time.Time { return now }, true
 	foreseen, err := Prune(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -377,7 +377,7 @@ func TestVersionsOfWhatIsLost(t *testing.T) {
 	w.file("a.txt", "a", longAgo)
 	w.file("b.txt", "b", longAgo)
 	w.build()
-	w.options.Dumps, w.options.Versions, w.options.Patches = Dumps{Resource: true}, &Versions{}, &Patches{}
+	w.options.Dumps, w.options.Versions, w.options.Patches = policy.Dumps{Resource: true}, &policy.Versions{}, &policy.Patches{}
 	w.file("a.txt", "aa", longAgo)
 	w.file("b.txt", "bb", longAgo)
 	r := w.build()
@@ -413,13 +413,13 @@ func TestVersionsOfWhatIsLost(t *testing.T) {
 func TestEncoding(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
-	w.options.Dumps = Dumps{true, true}
+	w.options.Dumps = policy.Dumps{Resource: true, Change: true}
 	w.file("beside.html", "<p>", longAgo)
 	w.file("beside.html.gz", "\x1f\x8b1", longAgo)
 	w.file("d/instead.html.gz", "\x1f\x8b2", longAgo)
 	w.file("d/data.gz", "\x1f\x8b3", longAgo)
-	rule := func(strip string) []*ResourceRule {
-		return []*ResourceRule{{Name: "x", Match: mustGlobs(t, "*.gz"), Encoding: "gzip", Strip: strip}}
+	rule := func(strip string) policy.ResourceRules {
+		return policy.ResourceRules{{Name: "x", Match: mustGlobs(t, "*.gz"), Encoding: "gzip", Strip: strip}}
 	}
 	entries := func() map[string]string {
 		t.Helper()
@@ -435,7 +435,7 @@ func TestEncoding(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
-		rules []*ResourceRule
+		rules policy.ResourceRules
 		want  map[string]string
 	}{
 		{"without rules", nil, plain},
@@ -469,11 +469,11 @@ func TestEncoding(t *testing.T) {
 func TestVersionsWithoutDumps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
-	w.options.AllowEmpty, w.options.MaxDelete = true, &Limit{Count: 100, Percent: true}
-	w.options.Versions, w.options.Patches = &Versions{}, &Patches{}
-	w.options.Sets = []Set{
-		{Name: "small", Resources: Selection{MaxSize: 5000}, Dumps: Dumps{Resource: true}},
-		{Name: "large", Resources: Selection{MinSize: 5001}},
+	w.options.AllowEmpty, w.options.MaxDelete = true, &policy.Limit{Count: 100, Percent: true}
+	w.options.Versions, w.options.Patches = &policy.Versions{}, &policy.Patches{}
+	w.options.Sets = []policy.Set{
+		{Name: "small", Resources: policy.Selection{MaxSize: 5000}, Dumps: policy.Dumps{Resource: true}},
+		{Name: "large", Resources: policy.Selection{MinSize: 5001}},
 	}
 	for i, n := range []int{2000, 2100, 6000, 2200, 2300} {
 		w.file("a.csv", strings.Repeat("x", n), longAgo)
@@ -516,8 +516,8 @@ func onlyTimeMap(t *testing.T, out string) *timemap.TimeMap {
 func TestVersionsThatAreNotKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
-	w.options.Dumps = Dumps{Resource: true}
-	w.options.Versions = &Versions{Keep: &ArchiveKeep{Yearly: 1}}
+	w.options.Dumps = policy.Dumps{Resource: true}
+	w.options.Versions = &policy.Versions{Keep: &policy.ArchiveKeep{Yearly: 1}}
 	w.file("a.txt", "a", longAgo)
 	w.build()
 	w.file("a.txt", "aa", longAgo.Add(time.Hour))
@@ -532,8 +532,8 @@ func TestVersionsThatAreNotKept(t *testing.T) {
 func TestHostileTimeMaps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
-	w.options.Dumps = Dumps{Resource: true}
-	w.options.Versions, w.options.Patches = &Versions{Keep: &ArchiveKeep{Yearly: 1}}, &Patches{}
+	w.options.Dumps = policy.Dumps{Resource: true}
+	w.options.Versions, w.options.Patches = &policy.Versions{Keep: &policy.ArchiveKeep{Yearly: 1}}, &policy.Patches{}
 	content := func(n int) string { return versionContent("a.csv", n) }
 	for i := range 2 {
 		w.file("a.csv", content(i), longAgo.Add(time.Duration(i)*time.Hour))
@@ -571,8 +571,8 @@ func TestHostileTimeMaps(t *testing.T) {
 func TestLostVersions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
-	w.options.Dumps = Dumps{Resource: true}
-	w.options.Versions, w.options.Patches = &Versions{}, &Patches{}
+	w.options.Dumps = policy.Dumps{Resource: true}
+	w.options.Versions, w.options.Patches = &policy.Versions{}, &policy.Patches{}
 	for i := range 3 {
 		w.file("a.csv", versionContent("a.csv", i%2), longAgo.Add(time.Duration(i)*time.Hour))
 		w.build()
@@ -600,10 +600,10 @@ func TestLostVersions(t *testing.T) {
 // TestRebaseWithVersions leaves nothing behind.
 func TestRebaseWithVersions(t *testing.T) {
 	t.Parallel()
-	named := []Set{{Name: "a", Dumps: Dumps{Resource: true}}}
+	named := []policy.Set{{Name: "a", Dumps: policy.Dumps{Resource: true}}}
 	for _, tt := range []struct {
 		name   string
-		before []Set
+		before []policy.Set
 		change func(*Options)
 	}{
 		{"same folder", nil, func(*Options) {}},
@@ -614,8 +614,8 @@ func TestRebaseWithVersions(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, t.TempDir())
-			w.options.Dumps, w.options.Sets = Dumps{Resource: true}, tt.before
-			w.options.Versions, w.options.Patches = &Versions{}, &Patches{}
+			w.options.Dumps, w.options.Sets = policy.Dumps{Resource: true}, tt.before
+			w.options.Versions, w.options.Patches = &policy.Versions{}, &policy.Patches{}
 			for i := range 2 {
 				w.file("a.csv", versionContent("a.csv", i), longAgo.Add(time.Duration(i)*time.Hour))
 				w.build()
@@ -637,10 +637,10 @@ func TestRebaseWithVersions(t *testing.T) {
 // as in entries.
 func TestEncodedFilesInSets(t *testing.T) {
 	t.Parallel()
-	for _, dumps := range []Dumps{{Resource: true}, {Change: true}, {true, true}} {
+	for _, dumps := range []policy.Dumps{{Resource: true}, {Change: true}, {Resource: true, Change: true}} {
 		w := newWorld(t, t.TempDir())
-		w.options.Resources = []*ResourceRule{{Name: "x", Match: mustGlobs(t, "*.gz"), Encoding: "gzip", Strip: ".gz"}}
-		w.options.Sets = []Set{{Name: "pages", Resources: Selection{Types: []string{"text/html"}}, Dumps: dumps}}
+		w.options.Resources = policy.ResourceRules{{Name: "x", Match: mustGlobs(t, "*.gz"), Encoding: "gzip", Strip: ".gz"}}
+		w.options.Sets = []policy.Set{{Name: "pages", Resources: policy.Selection{Types: []string{"text/html"}}, Dumps: dumps}}
 		w.options.Links = linkRules("", "{path}")
 		w.file("a.html.gz", "\x1f\x8b1", longAgo)
 		w.build()
@@ -662,10 +662,10 @@ func TestEncodedFilesInSets(t *testing.T) {
 // TestRecordThatRetiresVersions calls retired what is named: nothing of it is removed.
 func TestRecordThatRetiresVersions(t *testing.T) {
 	t.Parallel()
-	for _, sets := range [][]Set{nil, {{Name: "a", Dumps: Dumps{Resource: true}}}} {
+	for _, sets := range [][]policy.Set{nil, {{Name: "a", Dumps: policy.Dumps{Resource: true}}}} {
 		w := newWorld(t, t.TempDir())
-		w.options.Dumps, w.options.Sets = Dumps{Resource: true}, sets
-		w.options.Versions, w.options.Patches = &Versions{}, &Patches{}
+		w.options.Dumps, w.options.Sets = policy.Dumps{Resource: true}, sets
+		w.options.Versions, w.options.Patches = &policy.Versions{}, &policy.Patches{}
 		for i := range 2 {
 			w.file("a.csv", versionContent("a.csv", i), longAgo.Add(time.Duration(i)*time.Hour))
 			w.build()

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -42,6 +43,8 @@ type world struct {
 	live    *live // if builds are uploaded
 }
 
+const oneDay = 24 * time.Hour
+
 var testStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func newWorld(t tester, dir string) *world {
@@ -65,8 +68,8 @@ func newWorld(t tester, dir string) *world {
 // smallLists makes documents of a few entries, so that small sources have all
 // the forms of large ones. joinedLists have so many parts that they are joined.
 var (
-	smallLists  = limits{entries: 7, bytes: 2000, manyParts: manyResources, cutBits: 2}
-	joinedLists = limits{entries: 7, bytes: 2000, manyParts: 8, cutBits: 1}
+	smallLists  = policy.Limits{Entries: 7, Bytes: 2000, CutBits: 2}
+	joinedLists = policy.Limits{Entries: 7, Bytes: 2000, ManyParts: 8, CutBits: 1}
 )
 
 // file writes a file and gives it a modification time, with the directories
@@ -375,11 +378,11 @@ func (r *reader) changes(doc *resourcesync.Document, events []resourcesync.Entry
 }
 
 // formOf is the version in whose form a change is told.
-func formOf(e *resourcesync.Entry) Standard {
+func formOf(e *resourcesync.Entry) policy.Standard {
 	if e.Metadata.DateTime.IsZero() {
-		return Standard10
+		return policy.Standard10
 	}
-	return Standard11
+	return policy.Standard11
 }
 
 // replay applies the events since a time to a state.

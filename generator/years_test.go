@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/layout"
 )
 
@@ -18,8 +19,8 @@ import (
 func BenchmarkYears(b *testing.B) {
 	for _, bb := range []struct {
 		name  string
-		dumps Dumps
-	}{{"lists", Dumps{}}, {"lists-and-dumps", Dumps{Resource: true, Change: true}}} {
+		dumps policy.Dumps
+	}{{"lists", policy.Dumps{}}, {"lists-and-dumps", policy.Dumps{Resource: true, Change: true}}} {
 		b.Run(bb.name, func(b *testing.B) {
 			for b.Loop() {
 				years(b, bb.dumps)
@@ -28,14 +29,14 @@ func BenchmarkYears(b *testing.B) {
 	}
 }
 
-func years(b *testing.B, dumps Dumps) {
+func years(b *testing.B, dumps policy.Dumps) {
 	tree := &archive{folders: 100, every: 1, versions: make([]int, 100)}
 	now, on := testStart, true
 	o := Options{
 		Source: "archive", Out: b.TempDir(), synthetic: tree, Release: "wellspring test",
 		Identity: layout.Identity{BaseURL: "https://archive.example/"},
 		Now:      func() time.Time { return now }, FixedClock: true,
-		Archive: &on, Rotate: Rotation{Period: "daily"}, Dumps: dumps, PackageSize: 1 << 20, Compression: 6,
+		Archive: &on, Rotate: policy.Rotation{Period: "daily"}, Dumps: dumps, PackageSize: 1 << 20, Compression: 6,
 	}
 	var took time.Duration
 	for day := range 731 {

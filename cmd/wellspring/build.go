@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/hashing"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -78,11 +79,11 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.hash, "hash", []string{"sha-256"}, "digest `algorithms` to publish: md5, sha-1, sha-256, sha-512")
 	flags.BoolVar(&f.checksum, "checksum", false, "read every file, even if length and time are as they were")
 	flags.StringVar(&f.cache, "cache", "", "`file` of the stat cache, or none (default: in the user's cache directory)")
-	flags.StringVar(&f.lastmod, "lastmod", string(generator.LastModFile), "modification `time` of what is new or changed: mtime (the file's own), git (its last commit) or run (that of the publication)")
+	flags.StringVar(&f.lastmod, "lastmod", string(policy.LastModFile), "modification `time` of what is new or changed: mtime (the file's own), git (its last commit) or run (that of the publication)")
 	flags.IntVar(&f.jobs, "jobs", 0, "`number` of files to read at the same time (default: one for each processor)")
 	flags.StringVar(&f.dumps, "dumps", "resource,change", "packages with the content to publish: `resource,change`, one of them, or none")
 	flags.StringVar(&f.packageSize, "package-size", "128MiB", "largest `size` of a package, unless it holds one file alone")
-	flags.IntVar(&f.compression, "compression", generator.DefaultCompression, "`level` of compression in packages, from 0 (none) to 9")
+	flags.IntVar(&f.compression, "compression", policy.DefaultCompression, "`level` of compression in packages, from 0 (none) to 9")
 	flags.StringVar(&f.rotate, "rotate", "full", "when to begin a new Change List: `full|run|hourly|daily|weekly|monthly` or a number of changes")
 	f.addKeepFlags(flags)
 	flags.StringVar(&f.previous, "previous", "", "directory or `URL` of the last publication, if it is not in --out: an empty disk is no hindrance")
@@ -91,12 +92,12 @@ func (f *sourceFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.carry, "carry", "all", "with --previous: take over `all|none` of the bodies; none is for buckets to which one only adds")
 	addHeaderFlag(flags, &f.header)
 	flags.BoolVar(&f.archive, "archive", false, "archive superseded lists and dumps (default: as the last publication did)")
-	flags.StringVar(&f.standard, "standard", string(generator.Standard11), "`version` of the standard in which to tell changes: 1.1, or 1.0 for older Destinations")
+	flags.StringVar(&f.standard, "standard", string(policy.Standard11), "`version` of the standard in which to tell changes: 1.1, or 1.0 for older Destinations")
 	addHostFlag(flags, &f.hosts)
 	flags.StringVar(&f.page, "page", "", "page for people: the `file` of a template for it, or none (default: one that is built in)")
 	flags.StringVar(&f.pageTitle, "page-title", "", "`text` that the page calls the Source (default: where it is served)")
 	flags.BoolVar(&f.allowEmpty, "allow-empty", false, "publish a source without files")
-	flags.StringVar(&f.maxDelete, "max-delete", generator.DefaultMaxDelete.String(), "refuse to publish more deletions than this `number` or share (a share never refuses 20)")
+	flags.StringVar(&f.maxDelete, "max-delete", policy.DefaultMaxDelete.String(), "refuse to publish more deletions than this `number` or share (a share never refuses 20)")
 	flags.BoolVar(&f.rebase, "rebase", false, "begin a new publication in place of one with another identity or by another program")
 	flags.BoolVar(&f.acceptClock, "accept-clock", false, "go on although the clock is behind the last publication")
 }
@@ -127,8 +128,8 @@ func (f *sourceFlags) setPlan(o *generator.Options) error {
 
 // addKeepFlags adds what commands share that change a publication.
 func (f *sourceFlags) addKeepFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&f.keepChanges, "keep-changes", generator.DefaultKeepChanges.String(), "`time` for which to list changes, such as 36h, 90d, 12w, 6m, 2y or all")
-	flags.StringVar(&f.archiveKeep, "archive-keep", generator.DefaultArchiveKeep.String(), "archived snapshots to `keep`: the last of so many days, weeks, months and years")
+	flags.StringVar(&f.keepChanges, "keep-changes", policy.DefaultKeepChanges.String(), "`time` for which to list changes, such as 36h, 90d, 12w, 6m, 2y or all")
+	flags.StringVar(&f.archiveKeep, "archive-keep", policy.DefaultArchiveKeep.String(), "archived snapshots to `keep`: the last of so many days, weeks, months and years")
 	flags.StringVar(&f.now, "now", "", "`time` to publish at, such as 2026-01-02T03:04:05Z (default: SOURCE_DATE_EPOCH, or the clock)")
 	flags.DurationVar(&f.grace, "grace", generator.DefaultGrace, "`duration` for which to keep files that no document names any more")
 	flags.DurationVar(&f.lockTimeout, "lock-timeout", 0, "`duration` for which to wait for another run to end")
@@ -216,10 +217,10 @@ func (f *sourceFlags) setReading(o *generator.Options) (err error) {
 	if f.jobs < 0 {
 		return fmt.Errorf("--jobs is %d, less than one", f.jobs)
 	}
-	if o.LastMod, err = generator.ParseLastMod(f.lastmod); err != nil {
+	if o.LastMod, err = policy.ParseLastMod(f.lastmod); err != nil {
 		return fmt.Errorf("--lastmod: %w", err)
 	}
-	limit, err := generator.ParseLimit(f.maxDelete)
+	limit, err := policy.ParseLimit(f.maxDelete)
 	if err != nil {
 		return fmt.Errorf("--max-delete: %w", err)
 	}
@@ -239,10 +240,10 @@ func (f *sourceFlags) setReading(o *generator.Options) (err error) {
 }
 
 func (f *sourceFlags) setHistory(o *generator.Options) (err error) {
-	if o.Rotate, err = generator.ParseRotation(f.rotate); err != nil {
+	if o.Rotate, err = policy.ParseRotation(f.rotate); err != nil {
 		return fmt.Errorf("--rotate: %w", err)
 	}
-	if o.Standard, err = generator.ParseStandard(f.standard); err != nil {
+	if o.Standard, err = policy.ParseStandard(f.standard); err != nil {
 		return fmt.Errorf("--standard: %w", err)
 	}
 	return nil
@@ -263,7 +264,7 @@ func (f *sourceFlags) setPrevious(o *generator.Options) error {
 		return fmt.Errorf("--carry is %q, neither all nor none", f.carry)
 	}
 	header, err := parseHeader(f.header)
-	o.Previous = generator.Previous{
+	o.Previous = policy.Previous{
 		Place: f.previous, First: f.firstRun, Required: f.requirePrevious, LeaveBodies: f.carry == "none", Header: header,
 	}
 	return err
@@ -290,10 +291,10 @@ func parseHeader(lines []string) (http.Header, error) {
 }
 
 func (f *sourceFlags) setKeep(o *generator.Options) (err error) {
-	if o.KeepChanges, err = generator.ParseKeep(f.keepChanges); err != nil {
+	if o.KeepChanges, err = policy.ParseKeep(f.keepChanges); err != nil {
 		return fmt.Errorf("--keep-changes: %w", err)
 	}
-	if o.ArchiveKeep, err = generator.ParseArchiveKeep(f.archiveKeep); err != nil {
+	if o.ArchiveKeep, err = policy.ParseArchiveKeep(f.archiveKeep); err != nil {
 		return fmt.Errorf("--archive-keep: %w", err)
 	}
 	if f.grace < 0 || f.lockTimeout < 0 {
@@ -309,7 +310,7 @@ func (f *sourceFlags) setKeep(o *generator.Options) (err error) {
 const leastPackage = 16 << 10
 
 func (f *sourceFlags) setDumps(o *generator.Options) (err error) {
-	if o.Dumps, err = generator.ParseDumps(f.dumps); err != nil {
+	if o.Dumps, err = policy.ParseDumps(f.dumps); err != nil {
 		return fmt.Errorf("--dumps: %w", err)
 	}
 	size, err := humanize.ParseBytes(f.packageSize)

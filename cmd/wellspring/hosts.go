@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/prepare"
 	"github.com/wellspring-sync/wellspring/internal/settings"
 )
@@ -49,7 +50,7 @@ func (l *loaded) setPackageSize(cmd *cobra.Command) error {
 		return nil
 	}
 	most, host := prepare.LargestFile(hosts.Value.(pflag.SliceValue).GetSlice())
-	if most == 0 || most >= generator.DefaultPackageSize {
+	if most == 0 || most >= policy.DefaultPackageSize {
 		return nil
 	}
 	l.origins[settingName(size.Name)] = "for " + host

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/templates"
 )
 
@@ -17,7 +18,7 @@ func (f *sourceFlags) setPage(o *generator.Options) error {
 	if !utf8.ValidString(f.pageTitle) || strings.ContainsFunc(f.pageTitle, unicode.IsControl) {
 		return fmt.Errorf("--page-title is %q, which has characters in it that no page can show", f.pageTitle)
 	}
-	o.Page = generator.Page{Title: strings.TrimSpace(f.pageTitle)}
+	o.Page = policy.Page{Title: strings.TrimSpace(f.pageTitle)}
 	switch f.page {
 	case "":
 		return nil

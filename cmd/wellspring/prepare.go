@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/hashing"
 	"github.com/wellspring-sync/wellspring/internal/prepare"
 	"github.com/wellspring-sync/wellspring/internal/publish"
@@ -137,7 +138,7 @@ type preparation struct {
 // namedSet is a set of resources as the settings have it.
 type namedSet struct {
 	layout layout.Layout
-	rules  *generator.Selection
+	rules  *policy.Selection
 	name   string
 }
 

@@ -16,11 +16,12 @@ import (
 	"golang.org/x/term"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
 
-func (c *cli) printChange(ch generator.Change) {
+func (c *cli) printChange(ch policy.Change) {
 	why := ch.Reason
 	if ch.Set != "" {
 		why = ch.Set + ": " + why
@@ -283,7 +284,7 @@ func (c *cli) newProgress() *progress {
 	return &progress{file: f}
 }
 
-func (p *progress) show(s generator.Progress) { p.showLine(progressLine(s)) }
+func (p *progress) show(s policy.Progress) { p.showLine(progressLine(s)) }
 
 func (p *progress) showLine(text string) {
 	p.mu.Lock()
@@ -312,7 +313,7 @@ func (p *progress) clear() {
 	}
 }
 
-func progressLine(s generator.Progress) string {
+func progressLine(s policy.Progress) string {
 	files := humanize.Comma(s.Files)
 	if s.TotalFiles > 0 {
 		files += " of " + humanize.Comma(s.TotalFiles)
@@ -333,7 +334,7 @@ func progressLine(s generator.Progress) string {
 
 // timeLeft guesses from the files that are left, once there is something to
 // guess from.
-func timeLeft(s generator.Progress) (string, bool) {
+func timeLeft(s policy.Progress) (string, bool) {
 	if s.TotalFiles == 0 || s.Files == 0 || s.Files > s.TotalFiles || s.Elapsed < time.Second {
 		return "", false
 	}

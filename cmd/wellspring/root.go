@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/internal/remote"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
@@ -245,18 +245,18 @@ func (c *cli) finish(err error) int {
 func explain(err error) (code int, hint string) {
 	var (
 		usage      *usageError
-		refusal    *generator.Refusal
+		refusal    *policy.Refusal
 		incomplete *publish.IncompleteError
 		damaged    *snapshot.DamagedError
 		signal     signalError
 		output     *outputError
-		changes    *generator.LostChangesError
+		changes    *policy.LostChangesError
 		reading    *readingError
-		missing    *generator.MissingError
+		missing    *policy.MissingError
 		server     *remote.Error
 		audit      *auditError
-		retained   *generator.RetainedError
-		unplanned  *generator.PlanError
+		retained   *policy.RetainedError
+		unplanned  *policy.PlanError
 		apart      *apartError
 		untold     *notifyError
 	)
@@ -289,7 +289,7 @@ func explain(err error) (code int, hint string) {
 		return exitRefused, "Nothing was published."
 	case errors.Is(err, publish.ErrLocked):
 		return exitConflict, "Wait for it to end, or give --lock-timeout to wait here."
-	case errors.Is(err, generator.ErrChanged):
+	case errors.Is(err, policy.ErrChanged):
 		return exitConflict, "Nothing was published. Run it again to go on from what is there now."
 	case errors.As(err, &missing):
 		return exitFailed, "Nothing was published. If this is as it should be, begin a new history: with --previous, give --first-run; else do without --require-previous."

@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/links"
 	"github.com/wellspring-sync/wellspring/internal/settings"
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -46,13 +47,13 @@ func (l *loaded) keepSets(o *generator.Options, all *sourceFlags) error {
 		if err := f.setKeep(&own); err != nil {
 			return fmt.Errorf("%s: the set %q: %w", l.at(s.Line), s.Name, asSetting(err))
 		}
-		o.Sets = append(o.Sets, generator.Set{Name: s.Name, Folder: s.Folder, KeepChanges: own.KeepChanges, ArchiveKeep: own.ArchiveKeep})
+		o.Sets = append(o.Sets, policy.Set{Name: s.Name, Folder: s.Folder, KeepChanges: own.KeepChanges, ArchiveKeep: own.ArchiveKeep})
 	}
 	return nil
 }
 
 // set returns a set: what is not said of it is as for all.
-func (l *loaded) set(o generator.Options, all *sourceFlags, s *settings.Set) (set generator.Set, err error) {
+func (l *loaded) set(o generator.Options, all *sourceFlags, s *settings.Set) (set policy.Set, err error) {
 	f := *all
 	for _, own := range []struct {
 		flag  *string
@@ -70,7 +71,7 @@ func (l *loaded) set(o generator.Options, all *sourceFlags, s *settings.Set) (se
 			return set, asSetting(err)
 		}
 	}
-	set = generator.Set{
+	set = policy.Set{
 		Name: s.Name, Folder: s.Folder, Dumps: o.Dumps, PackageSize: o.PackageSize, Rotate: o.Rotate,
 		KeepChanges: o.KeepChanges, Archive: o.Archive, ArchiveKeep: o.ArchiveKeep,
 	}
@@ -104,7 +105,7 @@ func asSetting(err error) error {
 }
 
 // selection returns the rules by which files are in a set.
-func (l *loaded) selection(o *generator.Options, s *settings.Set) (sel generator.Selection, err error) {
+func (l *loaded) selection(o *generator.Options, s *settings.Set) (sel policy.Selection, err error) {
 	if sel.Include, err = globs("include", s.Include); err != nil {
 		return sel, err
 	}
@@ -143,7 +144,7 @@ func (l *loaded) selection(o *generator.Options, s *settings.Set) (sel generator
 		return sel, fmt.Errorf("modified_before is %s, not later than modified_after", s.ModifiedBefore)
 	}
 	if s.Paths != "" {
-		sel.Paths, err = generator.ReadPaths(l.relativeTo(s.Paths))
+		sel.Paths, err = policy.ReadPaths(l.relativeTo(s.Paths))
 	}
 	return sel, err
 }
@@ -167,7 +168,7 @@ func timeOf(name, text string, now func() time.Time) (time.Time, error) {
 	if t, err := resourcesync.ParseDateTime(text); err == nil {
 		return t, nil
 	}
-	age, err := generator.ParseKeep(text)
+	age, err := policy.ParseKeep(text)
 	if err != nil || age.Before(now()).IsZero() {
 		return time.Time{}, fmt.Errorf("%s is %q, which is neither a date such as 2026-01-31, nor a time, nor an age such as 30d", name, text)
 	}
@@ -188,14 +189,14 @@ func (l *loaded) setBeside(o *generator.Options) (err error) {
 			return fmt.Errorf("%s: versions: %w", l.at(v.Line), err)
 		}
 		if v.TimeGate != "" {
-			rule := links.Rule{Name: l.at(v.Line) + ": versions: timegate", Match: []string{"**"}, Rel: "timegate", Href: v.TimeGate}
-			if o.Versions.TimeGate, err = links.New([]links.Rule{rule}); err != nil {
+			o.Versions.TimeGate, o.Versions.TimeGateName = v.TimeGate, l.at(v.Line)+": versions: timegate"
+			if _, err := links.New([]policy.LinkRule{o.Versions.TimeGateRule()}); err != nil {
 				return err
 			}
 		}
 	}
 	if p := l.file.Patches; p != nil {
-		o.Patches = &generator.Patches{}
+		o.Patches = &policy.Patches{}
 		if err := l.needDump(o, "patches", p.Line); err != nil {
 			return err
 		}
@@ -211,12 +212,12 @@ func (l *loaded) setVersions(o *generator.Options) error {
 	if l.file == nil || l.file.Versions == nil {
 		return nil
 	}
-	o.Versions = &generator.Versions{}
+	o.Versions = &policy.Versions{}
 	v := l.file.Versions
 	if v.Keep == "" || v.Keep == "all" {
 		return nil
 	}
-	keep, err := generator.ParseArchiveKeep(v.Keep)
+	keep, err := policy.ParseArchiveKeep(v.Keep)
 	if err != nil {
 		return fmt.Errorf("%s: versions: keep: %w, nor all", l.at(v.Line), err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/links"
 	"github.com/wellspring-sync/wellspring/internal/notify"
@@ -41,7 +42,7 @@ func (l *loaded) setTables(o *generator.Options, f *sourceFlags) (err error) {
 	}
 	for i := range l.file.Resources {
 		r := &l.file.Resources[i]
-		rule := &generator.ResourceRule{Name: l.at(r.Line), ChangeFreq: r.ChangeFreq, Encoding: r.Encoding, Strip: r.Strip}
+		rule := policy.ResourceRule{Name: l.at(r.Line), ChangeFreq: r.ChangeFreq, Encoding: r.Encoding, Strip: r.Strip}
 		for _, pattern := range r.Match {
 			g, err := scanner.NewGlob(pattern)
 			if err != nil {
@@ -132,17 +133,16 @@ func (l *loaded) setLinks(o *generator.Options) (err error) {
 	if len(l.file.Links) == 0 {
 		return nil
 	}
-	var rules []links.Rule
 	for _, link := range l.file.Links {
 		pri := 0
 		if link.Pri != nil {
 			pri = *link.Pri
 		}
-		rules = append(rules, links.Rule{
+		o.Links = append(o.Links, policy.LinkRule{
 			Name: l.at(link.Line), Match: link.Match, Rel: link.Rel, Href: link.Href, File: link.File,
 			Pri: pri, Type: link.Type, Profile: link.Profile, List: l.relativeTo(link.List),
 		})
 	}
-	o.Links, err = links.New(rules)
+	_, err = links.New(o.Links) // which checks them
 	return err
 }

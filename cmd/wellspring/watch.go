@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/plan"
 	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/internal/watch"
@@ -165,7 +166,7 @@ func (b *rebuilder) run(ctx context.Context) (*generator.Report, error) {
 func (b *rebuilder) succeed(r *generator.Report) error {
 	b.lastFail = ""
 	// From here on, there is a publication to go on from.
-	b.o.Rebase, b.o.Previous = false, generator.Previous{Header: b.o.Previous.Header}
+	b.o.Rebase, b.o.Previous = false, policy.Previous{Header: b.o.Previous.Header}
 	if b.built != nil {
 		b.built()
 	}
@@ -206,7 +207,7 @@ func (c *cli) writeLine(v any) error {
 func (b *rebuilder) fail(err error) error {
 	code, hint := explain(err)
 	text := err.Error()
-	refusal, refused := errors.AsType[*generator.Refusal](err)
+	refusal, refused := errors.AsType[*policy.Refusal](err)
 	passes := refused && refusal.Passes
 	same := text
 	if passes { // what it says changes with the time
@@ -285,7 +286,7 @@ func ownPaths(o *generator.Options) (paths []string) {
 	}
 	for _, folder := range folders {
 		if folder == "." {
-			add(out, append(layout.Layout{Identity: o.Identity}.Documents(), generator.RetainedFile)...)
+			add(out, append(layout.Layout{Identity: o.Identity}.Documents(), policy.RetainedFile)...)
 		} else {
 			add(out, folder)
 		}

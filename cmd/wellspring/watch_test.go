@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/wellspring-sync/wellspring/generator"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/watch"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/scanner"
@@ -32,7 +33,7 @@ func TestIgnored(t *testing.T) {
 	inSource := generator.Options{
 		Source: dir, Identity: layout.Identity{Folder: "resourcesync"},
 		Rules: scanner.Rules{Exclude: []scanner.Glob{glob("drafts/"), glob("*.tmp")}},
-		Sets:  []generator.Set{{Name: "a", Folder: "sets/a"}, {Name: "b"}},
+		Sets:  []policy.Set{{Name: "a", Folder: "sets/a"}, {Name: "b"}},
 		Cache: filepath.Join(dir, "x", "cache"),
 	}
 	below := generator.Options{Source: link, Out: filepath.Join(dir, "public"), Identity: layout.Identity{Folder: "."}}
@@ -81,7 +82,7 @@ func TestRefusedByTheClock(t *testing.T) {
 	var stderr bytes.Buffer
 	b := &rebuilder{cli: &cli{stderr: &stderr}}
 	fail := func(why string, passes bool) error {
-		return b.fail(&generator.Refusal{Why: why, Flag: "--a-flag", Passes: passes})
+		return b.fail(&policy.Refusal{Why: why, Flag: "--a-flag", Passes: passes})
 	}
 	for _, why := range []string{"the clock says one", "the clock says two"} {
 		if err := fail(why, true); !errors.Is(err, watch.ErrAgain) {

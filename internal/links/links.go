@@ -10,31 +10,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
-
-// Rule says which resources link to what.
-type Rule struct {
-	// Name is what messages call the rule.
-	Name string
-	// Match are globs over paths. What * and ** stood for can be used in
-	// templates as {1}, {2} and so on.
-	Match []string
-	Rel   string
-	// Href is a template of the URI that is linked to, or File one of the path
-	// of a file of the source.
-	Href, File string
-	Pri        int
-	Type       string
-	// List is where the Resource List of the other Source is, a URL or the name of a
-	// file, if it is to say what Href leads to. See Z39.99-2017 §14.8.
-	List string
-	// Profile is a template of a URI that tells in which form something is
-	// described. It makes a link of its own. See Z39.99-2017 §14.5.
-	Profile string
-}
 
 // Resource is what templates can speak of.
 type Resource struct {
@@ -54,7 +33,7 @@ type Planned struct {
 	Rule int // which rule has planned it
 }
 
-// Rules are rules that have been checked. They can be used by several goroutines.
+// Rules are rules that have been checked. They are only read, by any number of goroutines.
 type Rules struct {
 	rules []rule
 	// NeedsFiles is true if a rule links to files of the source.
@@ -62,20 +41,16 @@ type Rules struct {
 }
 
 type rule struct {
-	Rule
+	policy.LinkRule
 	globs               []*regexp.Regexp
 	href, file, profile *template
-	// How many links were given, how many files matched, and what the first one of
-	// them would have led to that is not there.
-	used, matched *atomic.Int64
-	missing       *atomic.Pointer[string]
 }
 
 // New checks rules.
-func New(rules []Rule) (*Rules, error) {
+func New(rules []policy.LinkRule) (*Rules, error) {
 	all := &Rules{}
 	for _, r := range rules {
-		c := rule{Rule: r, used: &atomic.Int64{}, matched: &atomic.Int64{}, missing: &atomic.Pointer[string]{}}
+		c := rule{LinkRule: r}
 		captures := -1
 		for _, glob := range r.Match {
 			e, err := compileGlob(glob)
@@ -147,8 +122,9 @@ func (r *rule) check() error {
 	return nil
 }
 
-// Plan returns the links of a resource, in the order of the rules.
-func (rs *Rules) Plan(r *Resource) ([]Planned, error) {
+// Plan returns the links of a resource, in the order of the rules. The tally takes note of
+// it, unless it is nil.
+func (rs *Rules) Plan(r *Resource, t *Tally) ([]Planned, error) {
 	var all []Planned
 	for i := range rs.rules {
 		c := &rs.rules[i]
@@ -156,17 +132,17 @@ func (rs *Rules) Plan(r *Resource) ([]Planned, error) {
 		if !ok {
 			continue
 		}
-		c.matched.Add(1)
+		t.match(i)
 		p := Planned{Rule: i, Link: resourcesync.Link{Rel: c.Rel, Pri: c.Pri, Type: c.Type}}
 		if c.file != nil {
 			p.File = path.Clean(c.file.expand(r, captures))
 			if !isBelow(p.File) {
-				rs.Missing(i, p.File)
+				t.Missing(i, p.File)
 				continue
 			}
 		} else {
 			if p.List = c.List; p.List == "" {
-				c.used.Add(1)
+				t.Used(i)
 			}
 			p.Link.Href = c.href.expand(r, captures)
 			if !resourcesync.IsURI(p.Link.Href) {
@@ -200,30 +176,6 @@ func (rs *Rules) Lists() []string {
 		}
 	}
 	return lists
-}
-
-// Used tells a rule that the file was there to which one of its links leads.
-func (rs *Rules) Used(rule int) { rs.rules[rule].used.Add(1) }
-
-// Missing tells a rule that what one of its links leads to is not there.
-func (rs *Rules) Missing(rule int, what string) {
-	rs.rules[rule].missing.CompareAndSwap(nil, &what)
-}
-
-// Unused says which rules gave no link, and why.
-func (rs *Rules) Unused() []string {
-	var names []string
-	for i := range rs.rules {
-		r := &rs.rules[i]
-		switch missing := r.missing.Load(); {
-		case r.used.Load() > 0:
-		case r.matched.Load() == 0:
-			names = append(names, r.Name+": the rule gives no link: no file matches it")
-		case missing != nil:
-			names = append(names, fmt.Sprintf("%s: the rule gives no link: nothing that it leads to is published, such as %q", r.Name, *missing))
-		}
-	}
-	return names
 }
 
 func (r *rule) match(path string) (captures []string, ok bool) {

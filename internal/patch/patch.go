@@ -44,7 +44,25 @@ var ErrMismatch = errors.New("the description is of a change to another bitstrea
 const (
 	jsonType = "application/json-patch+json"
 	zstdType = "application/x-zstd-patch"
+
+	jsonExtension = ".json-patch"
+	zstdExtension = ".zst"
 )
+
+// The longest type and extension that a Patch has.
+const (
+	LongestType      = jsonType
+	LongestExtension = jsonExtension
+)
+
+// Longest returns the length, in bytes, that no description is longer than of how a
+// bitstream of one length became one of another. It is 0 if there is none.
+func Longest(before, now int64) int64 {
+	if now < minLength || max(before, now) > MaxLength {
+		return 0
+	}
+	return now / fraction
+}
 
 // Make returns how now differs from before, or nil if no description is worth offering:
 // only when it is smaller than a third of now, and applying it to before has been seen
@@ -58,7 +76,7 @@ func Make(mediaType string, before, now []byte) (*Patch, error) {
 	}
 	if isJSON(mediaType) {
 		if content := makeJSON(before, now); content != nil {
-			return &Patch{Type: jsonType, Extension: ".json-patch", Content: content}, nil
+			return &Patch{Type: jsonType, Extension: jsonExtension, Content: content}, nil
 		}
 	}
 	content, err := makeDelta(before, now)
@@ -68,7 +86,7 @@ func Make(mediaType string, before, now []byte) (*Patch, error) {
 	if content == nil {
 		return nil, nil
 	}
-	return &Patch{Type: zstdType, Extension: ".zst", Content: content}, nil
+	return &Patch{Type: zstdType, Extension: zstdExtension, Content: content}, nil
 }
 
 // isSmall reports whether a description is small enough.

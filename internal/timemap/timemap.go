@@ -40,6 +40,11 @@ func (m *TimeMap) Sort() {
 	slices.SortStableFunc(m.Versions, func(a, b Version) int { return a.At.Compare(b.At) })
 }
 
+// Has reports whether one of the versions has a URI.
+func (m *TimeMap) Has(uri string) bool {
+	return slices.ContainsFunc(m.Versions, func(v Version) bool { return v.URI == uri })
+}
+
 // Marshal returns the TimeMap as it is published. URIs must have no > in them, and
 // types no quotes.
 func (m *TimeMap) Marshal() []byte {

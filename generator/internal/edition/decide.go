@@ -1,0 +1,201 @@
+package edition
+
+import (
+	"context"
+	"time"
+
+	"github.com/wellspring-sync/wellspring/generator/internal/last"
+	"github.com/wellspring-sync/wellspring/generator/internal/stage"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
+	"github.com/wellspring-sync/wellspring/layout"
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// Decision says what becomes of the documents of a set.
+type Decision struct {
+	set   *last.Set
+	draft *Draft // nil if the set is pruned
+	rules Rules
+	times Times
+
+	list       listDecision
+	dump       dumpDecision
+	changeDump changeDumpDecision
+	changes    changesDecision
+	archives   archivesDecision
+}
+
+// Decide decides on all documents of a set, once its draft is sealed.
+func (d *Draft) Decide(times Times) (*Decision, error) {
+	x := &Decision{set: d.set, draft: d, rules: d.rules, times: times}
+	x.list = d.list.decide(linksChange(d.set, resourcesync.ResourceList))
+	x.dump = d.dump.decide(d.set, x.list.write, d.rules.Limits)
+	if d.set.Options.Dumps.Change {
+		x.changeDump = decideChangeDump(d.set, len(d.events.chunks), times)
+	}
+	var err error
+	if x.changes, err = (&changesDecider{d.set, d.events, times}).decide(); err != nil {
+		return nil, err
+	}
+	x.archives = decideArchives(d.set, superseded{
+		list: x.list.write, dump: x.dump.write, lists: x.changes.dropped, packages: x.changeDump.dropped,
+	})
+	return x, nil
+}
+
+// DecidePrune decides what pruning at a time makes of the documents of a set.
+func DecidePrune(set *last.Set, rules Rules, now time.Time) *Decision {
+	x := &Decision{set: set, rules: rules, times: Times{At: now, Completed: now}}
+	c := &changesDecider{set: set, times: x.times}
+	if kept := x.changes.retain(c, set.Snapshot.Changes, now); len(x.changes.dropped) > 0 {
+		x.changes.index = kept
+	}
+	if dump := set.Snapshot.ChangeDump; dump != nil {
+		d := changeDumpDecision{from: dump.From, kept: dump.Packages}
+		if d.retain(set, now); len(d.dropped) > 0 {
+			d.write = true
+			x.changeDump = d
+		}
+	}
+	x.archives = decideArchives(set, superseded{lists: x.changes.dropped, packages: x.changeDump.dropped, thin: true})
+	return x
+}
+
+// Dropped counts the Change Lists, packages of the Change Dump and archived snapshots that
+// are named no more where they were.
+func (d *Decision) Dropped() (lists, packages, snapshots int) {
+	for i := range d.archives.kinds {
+		snapshots += len(d.archives.kinds[i].thinned)
+	}
+	return len(d.changes.dropped), len(d.changeDump.dropped), snapshots
+}
+
+// Document is one that is a capability of a set.
+type Document struct {
+	layout.Ref
+	Capability resourcesync.Capability
+}
+
+// Documents returns the documents that the Capability List of a set names.
+func Documents(set *last.Set) []Document {
+	l, dumps := set.Layout, set.Options.Dumps
+	all := []Document{{l.ResourceList(), resourcesync.ResourceList}, {l.ChangeList(), resourcesync.ChangeList}}
+	if dumps.Resource {
+		all = append(all, Document{l.ResourceDump(), resourcesync.ResourceDump})
+	}
+	if dumps.Change {
+		all = append(all, Document{l.ChangeDump(), resourcesync.ChangeDump})
+	}
+	for _, kind := range kindsOf(set) {
+		all = append(all, Document{l.Archive(string(kind)), kind.Archive()})
+	}
+	return all
+}
+
+// Heads returns the paths of the heads that are written, in the order of the commit.
+func (d *Decision) Heads() (paths []string) {
+	l := d.set.Layout
+	add := func(path string, writes bool) {
+		if writes {
+			paths = append(paths, path)
+		}
+	}
+	add(l.ChangeDump().Path, d.changeDump.write)
+	for i := range d.changes.lists {
+		add(d.changes.lists[i].Path, d.changes.lists[i].Until.IsZero())
+	}
+	add(l.ChangeList().Path, d.changes.index != nil)
+	add(l.ResourceDump().Path, d.dump.write)
+	add(l.ResourceList().Path, d.list.write)
+	for i := range d.archives.kinds {
+		add(l.Archive(string(d.archives.kinds[i].kind)).Path, d.archives.kinds[i].write)
+	}
+	return paths
+}
+
+// Tells reports whether documents are written of which notifications tell.
+func (d *Decision) Tells() bool {
+	tells := d.changeDump.write || d.dump.write || d.list.write
+	for i := range d.changes.lists {
+		tells = tells || d.changes.lists[i].Until.IsZero()
+	}
+	for i := range d.archives.kinds {
+		tells = tells || d.archives.kinds[i].write
+	}
+	return tells
+}
+
+// OpenList returns the path of the open Change List, as it will be.
+func (d *Decision) OpenList() string {
+	for i := range d.changes.lists {
+		if l := &d.changes.lists[i]; l.Until.IsZero() {
+			return l.Path
+		}
+	}
+	lists := d.set.Snapshot.Changes
+	return lists[len(lists)-1].Path
+}
+
+// DumpIsIndexed reports whether the Resource Dump leads to packages only by way of other
+// documents.
+func (d *Decision) DumpIsIndexed() bool { return d.dump.indexed }
+
+// Packages is how the packages of the Resource Dump are cut, or nil if there is none.
+func (d *Decision) Packages() *snapshot.Packages {
+	switch {
+	case !d.set.Options.Dumps.Resource:
+		return nil
+	case d.dump.write:
+		return &snapshot.Packages{Size: d.set.Options.PackageSize, Cutter: layout.PackageCutterVersion}
+	}
+	return d.set.Packages()
+}
+
+// Written is what came of a decision.
+type Written struct {
+	// Told are the documents of which notifications tell.
+	Told []Told
+	// Archived are documents that were made for archives, with all files that they lead to.
+	Archived map[string]bool
+}
+
+// Write stages the documents, in the order of the commit.
+func (d *Decision) Write(ctx context.Context, to *stage.Placer) (*Written, error) {
+	out := &writer{Placer: to, set: d.set, layout: d.set.Layout, limits: d.rules.Limits, times: d.times}
+	archives := &archiveWriter{out: out, made: map[string]bool{}}
+	if err := d.writeLists(out); err != nil {
+		return nil, err
+	}
+	err := archives.write(ctx, &d.archives)
+	return &Written{Told: out.told, Archived: archives.made}, err
+}
+
+func (d *Decision) writeLists(out *writer) error {
+	list := &listWriter{out: out}
+	dump := &dumpWriter{out: out}
+	var events *eventDraft
+	if d.draft != nil {
+		list.draft, events = d.draft.list, d.draft.events
+	}
+	for _, step := range [...]struct {
+		wanted bool
+		do     func() error
+	}{
+		{d.list.write, func() error { return list.writeBodies(d.list.parts) }},
+		{d.dump.write, func() error { return dump.writeBodies(d.dump.pieces) }},
+		{d.changeDump.write, func() error {
+			return (&changeDumpWriter{out: out, events: events, policy: d.rules.Policy}).write(&d.changeDump)
+		}},
+		{true, func() error { return (&changesWriter{out: out, events: events}).write(&d.changes) }},
+		{d.dump.write, dump.writeHead},
+		{d.list.write, func() error { return list.writeHead(&d.list) }},
+	} {
+		if !step.wanted {
+			continue
+		}
+		if err := step.do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+// Package stage holds the files of the next publication until all of them are ready:
+// documents, packages and temporary files below the output directory, made durable and
+// digested. Files have no names before they are placed; the order in which they are
+// placed is the order of the commit. The upload plan, which tells of the same files, is
+// here as well.
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"github.com/wellspring-sync/wellspring/internal/publish"
+	"github.com/wellspring-sync/wellspring/zipdump"
+)
+
+// Area makes staged files. Only Spill may be called concurrently.
+type Area struct {
+	tx     *publish.Tx
+	o      Options
+	files  int
+	spills atomic.Int64 // temporary files, which workers make
+}
+
+// Options of an Area.
+type Options struct {
+	// MD5 says to take MD5 digests as well, as an upload plan wants them.
+	MD5 bool
+	// Packed is told how many bytes go into packages, as they do. It may be nil.
+	Packed func(int)
+	// Many says that very many documents are written at the same time, so that none
+	// of them stays open.
+	Many bool
+}
+
+// New returns an area of a transaction.
+func New(tx *publish.Tx, o Options) *Area { return &Area{tx: tx, o: o} }
+
+// Create begins a staged file.
+func (a *Area) Create() (*File, error) {
+	a.files++
+	name := fmt.Sprintf("%06d", a.files)
+	f, err := a.tx.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	if !a.o.Many {
+		return newFile(a, name, f, 64<<10), nil
+	}
+	return newFile(a, name, &intermittent{a, name}, 4<<10), f.Close()
+}
+
+// createPackage begins a staged file that is too large to be read again for its
+// digest.
+func (a *Area) createPackage() (*File, error) {
+	f, err := a.Create()
+	if err == nil {
+		f.sum, f.tell = newDigests(a.o.MD5), a.o.Packed
+		f.w.Reset(io.MultiWriter(f.file, f.sum))
+	}
+	return f, err
+}
+
+// Complete stages a document that is in memory, and makes it durable.
+func (a *Area) Complete(b []byte) (*File, error) {
+	f, err := a.Create()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Write(b); err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	return f, f.Sync()
+}
+
+// openEnd opens a staged file to go on behind its end.
+func (a *Area) openEnd(name string) (*os.File, error) {
+	f, err := a.tx.OpenStaged(name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(0, io.SeekEnd); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// intermittent is a staged file that is open only while something is written to it,
+// where there are more of them than a process may have open.
+type intermittent struct {
+	area *Area
+	name string
+}
+
+func (i *intermittent) Write(p []byte) (int, error) {
+	f, err := i.area.openEnd(i.name)
+	if err != nil {
+		return 0, err
+	}
+	n, err := f.Write(p)
+	return n, errors.Join(err, f.Close())
+}
+
+func (i *intermittent) Close() error { return nil }
+
+// spill is a staged file that nobody needs once it is closed.
+type spill struct {
+	*os.File
+	discard func() error
+}
+
+// Spill makes a temporary file. It may be called concurrently.
+func (a *Area) Spill() (zipdump.Spill, error) {
+	name := fmt.Sprintf("spill-%06d", a.spills.Add(1))
+	f, err := a.tx.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	return &spill{f, func() error { return a.tx.Discard(name) }}, nil
+}
+
+func (s *spill) Close() error { return errors.Join(s.File.Close(), s.discard()) }

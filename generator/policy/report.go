@@ -1,0 +1,29 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/wellspring-sync/wellspring/resourcesync"
+)
+
+// Progress is how far a run is.
+type Progress struct {
+	Files     int64 // looked at
+	ReadBytes int64
+	// PackedBytes were written to packages.
+	PackedBytes int64
+	TotalFiles  int64 // to be expected, or 0 as long as that is not known
+	Elapsed     time.Duration
+}
+
+// Change is what a run found out about one resource.
+type Change struct {
+	// Type is empty if the bytes are as they were.
+	Type resourcesync.ChangeType
+	// Reason says how that was found out.
+	Reason string
+	Path   string // relative to the source; empty for deleted resources
+	URI    string
+	// Set is the set in which that is a change, if there are sets with names.
+	Set string
+}
