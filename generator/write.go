@@ -120,7 +120,7 @@ func (d *decision) checkSpace() error {
 			continue
 		}
 		changes := x.set.Snapshot.Changes
-		if info, err := fs.Stat(s.pub.FS, changes[len(changes)-1].Path); err == nil {
+		if info, err := fs.Stat(s.pub.Files.FS, changes[len(changes)-1].Path); err == nil {
 			need += info.Size()
 		}
 	}
@@ -150,7 +150,7 @@ func planIsBehind(name string) string {
 
 // newPlan begins the upload plan of a run that goes on from a publication.
 func (o *Options) newPlan(pub *last.Publication) (p *stage.Plan, behind bool, err error) {
-	from, err := stage.StateOf(pub.FS, pub.Layout, pub.At())
+	from, err := stage.StateOf(pub.Files.FS, pub.Layout, pub.At())
 	if err != nil {
 		return nil, false, fmt.Errorf("looking at the record: %w", err)
 	}

@@ -88,18 +88,6 @@ func (w *listWriter) writeParts(parts []part) error {
 	return nil
 }
 
-// placePart places a part of a Resource List or of an archived one.
-func (w *writer) placePart(f *stage.File, head *resourcesync.Document) (*snapshot.Part, error) {
-	if err := f.Sync(); err != nil {
-		return nil, err
-	}
-	part := &snapshot.Part{
-		Ref: w.layout.ResourceListPart(f.Digest), At: head.Metadata.At, Completed: head.Metadata.Completed,
-		Hash: f.Hash(), Length: f.Length,
-	}
-	return part, w.Place(f, part.Ref, stage.Body)
-}
-
 func partEntry(p *snapshot.Part) resourcesync.Entry {
 	e := resourcesync.Entry{Loc: p.URI, Metadata: resourcesync.Metadata{At: p.At, Completed: p.Completed, Hash: p.Hash}}
 	e.Metadata.SetLength(p.Length)

@@ -6,6 +6,7 @@ import (
 	"github.com/wellspring-sync/wellspring/generator/internal/last"
 	"github.com/wellspring-sync/wellspring/generator/internal/stage"
 	"github.com/wellspring-sync/wellspring/generator/policy"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
@@ -59,4 +60,16 @@ func archiveLink(set *last.Set, kind resourcesync.Capability) []resourcesync.Lin
 // another style sheet.
 func linksChange(set *last.Set, kind resourcesync.Capability) bool {
 	return set.LinksChange(kind, isArchived(set, kind))
+}
+
+// placePart places a part of a Resource List or of an archived one.
+func (w *writer) placePart(f *stage.File, head *resourcesync.Document) (*snapshot.Part, error) {
+	if err := f.Sync(); err != nil {
+		return nil, err
+	}
+	part := &snapshot.Part{
+		Ref: w.layout.ResourceListPart(f.Digest), At: head.Metadata.At, Completed: head.Metadata.Completed,
+		Hash: f.Hash(), Length: f.Length,
+	}
+	return part, w.Place(f, part.Ref, stage.Body)
 }

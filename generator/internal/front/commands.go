@@ -8,17 +8,17 @@ import (
 
 // commands returns what somebody can copy and paste into a terminal. Where there are
 // several sets, what is about resources is about the first one that is shown.
-func (d *Decision) commands() []templates.Command {
-	l := d.pub.Layout
+func (p *pageMaker) commands() []templates.Command {
+	l := p.news.pub.Layout
 	all := []templates.Command{{
 		Title: "Look at what is offered",
 		Text:  "The Source Description leads to all other documents.",
 		Lines: "curl -fsS " + templates.ShellQuote(l.SourceDescription().URI),
 	}}
-	first := &d.Sets[0]
-	for i := range d.Sets {
-		if compareNames(&d.Sets[i], first) < 0 {
-			first = &d.Sets[i]
+	first := &p.news.sets[0]
+	for i := range p.news.sets {
+		if compareNames(&p.news.sets[i], first) < 0 {
+			first = &p.news.sets[i]
 		}
 	}
 	all = append(all, first.commands()...)

@@ -6,7 +6,6 @@
 package front
 
 import (
-	"slices"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/generator/internal/edition"
@@ -39,10 +38,11 @@ func (f *Found) Events() int { return f.Created + f.Updated + f.Deleted }
 
 // Decision says what becomes of what is above and around the documents of sets.
 type Decision struct {
-	pub   *last.Publication
-	o     *Options
-	at    time.Time // of the publication
-	until time.Time // up to which notifications tell
+	pub *last.Publication
+	o   *Options
+	at  time.Time // of the publication
+	// until is up to when notifications tell.
+	until time.Time
 	// isPruned says that nothing is looked at but what is pruned.
 	isPruned bool
 	found    Found
@@ -51,9 +51,8 @@ type Decision struct {
 	// Wrote is true if anything is written.
 	Wrote bool
 
-	style, page, description rendered
-	parts                    []rendered // under a Source Description Index
-	partPaths                []string   // of these, also where they are not looked at
+	style, page rendered
+	source      description
 }
 
 // SetDecision says what becomes of a set.
@@ -77,19 +76,19 @@ type SetDecision struct {
 func Decide(pub *last.Publication, o *Options, at time.Time, found Found, sets []SetDecision) (*Decision, error) {
 	d := &Decision{pub: pub, o: o, at: at, until: at, found: found, Sets: sets}
 	var err error
-	if d.style, err = render(pub.FS, pub.Layout.Style(), templates.Style); err != nil {
+	if d.style, err = render(pub.Files.FS, pub.Layout.Style(), templates.Style); err != nil {
 		return nil, err
 	}
 	for i := range d.Sets {
 		s := &d.Sets[i]
-		if s.capabilityList, err = render(pub.FS, s.Set.Layout.CapabilityList(), capabilityList(s.Set)); err != nil {
+		if s.capabilityList, err = render(pub.Files.FS, s.Set.Layout.CapabilityList(), capabilityList(s.Set)); err != nil {
 			return nil, s.Set.Failed(err)
 		}
 	}
-	if err := d.decidePage(); err != nil {
+	if d.page, err = (&pageMaker{o, d.chronicle()}).make(); err != nil {
 		return nil, err
 	}
-	if err := d.describeSource(); err != nil {
+	if d.source, err = describe(pub, o); err != nil {
 		return nil, err
 	}
 	d.decideWrites()
@@ -103,7 +102,7 @@ func (d *Decision) decideBodies() (err error) {
 		if !d.Wrote {
 			continue
 		}
-		if s.unreached, s.reused, err = s.Edition.Unreached(d.pub.IsThere); err != nil {
+		if s.unreached, s.reused, err = s.Edition.Unreached(d.pub.Files.IsThere); err != nil {
 			return s.Set.Failed(err)
 		}
 	}
@@ -118,13 +117,18 @@ func (d *Decision) recordAt(s *SetDecision) time.Time {
 	return d.at
 }
 
+// chronicle knows what was published when, with this publication.
+func (d *Decision) chronicle() chronicle {
+	return chronicle{pub: d.pub, at: d.at, found: d.found, sets: d.Sets}
+}
+
 // decideWrites decides which sets have new notifications and records.
 func (d *Decision) decideWrites() {
 	for i := range d.Sets {
 		s := &d.Sets[i]
 		s.Wrote = len(s.Edition.Heads()) > 0 || s.capabilityList.write
 		if s.Set.Options.Hub != "" {
-			s.notifies = s.Edition.Tells() || s.capabilityList.write || d.changesSource() || !d.pub.IsThere(s.Set.Layout.FrameworkNotification().Path)
+			s.notifies = s.Edition.Tells() || s.capabilityList.write || len(d.source.change(d.pub.First)) > 0 || !d.pub.Files.IsThere(s.Set.Layout.FrameworkNotification().Path)
 		}
 		s.Wrote = s.Wrote || s.notifies || s.Set.IsFirst() || s.Set.Snapshot.Record == nil
 		if !s.Set.HasName() { // whose record is that of the publication
@@ -138,14 +142,9 @@ func (d *Decision) decideWrites() {
 	}
 }
 
-// changesSource reports whether the Source Description changes, or a document under it.
-func (d *Decision) changesSource() bool {
-	return d.description.write || slices.ContainsFunc(d.parts, func(r rendered) bool { return r.write })
-}
-
 // writesTop reports whether anything is written above the sets, or ends there.
 func (d *Decision) writesTop() bool {
-	return d.style.write || d.page.write || d.description.write || d.pub.EndsPage()
+	return d.style.write || d.page.write || d.source.head.write || d.pub.EndsPage()
 }
 
 // Heads returns the paths of the heads that are written, in the order of the commit.
@@ -167,7 +166,7 @@ func (d *Decision) Heads() (paths []string) {
 		add(s.Set.Layout.Record().Path, s.Wrote && s.Set.HasName())
 	}
 	add(d.page.ref.Path, d.page.write)
-	add(d.description.ref.Path, d.description.write)
+	add(d.source.head.ref.Path, d.source.head.write)
 	return append(paths, d.pub.Layout.Record().Path)
 }
 

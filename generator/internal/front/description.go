@@ -5,54 +5,78 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/wellspring-sync/wellspring/generator/internal/last"
+	"github.com/wellspring-sync/wellspring/internal/notify"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
-// describeSource decides on the Source Description, or its Index with the documents under
+// description is the Source Description or, with parts, its Index and the documents under
 // it. See Z39.99-2017 §8.
-func (d *Decision) describeSource() (err error) {
+type description struct {
+	head  rendered
+	parts []rendered
+	paths []string // of the parts, also where they are not looked at
+}
+
+// describe decides on the Source Description.
+func describe(pub *last.Publication, o *Options) (d description, err error) {
 	var entries []resourcesync.Entry
-	for _, set := range d.pub.Sets {
+	for _, set := range pub.Sets {
 		e := capability(set.Layout.CapabilityList(), resourcesync.CapabilityList)
 		e.Links = aboutLinks(set.Options.DescribedBy)
 		entries = append(entries, e)
 	}
-	l, about := d.pub.Layout, d.o.DescribedBy
-	ref := l.SourceDescription()
-	if about == "" && !d.o.Page.None {
-		about = l.Page().URI
+	about, ref := o.DescribedBy, pub.Layout.SourceDescription()
+	if about == "" && !o.Page.None {
+		about = pub.Layout.Page().URI
 	}
 	doc := &resourcesync.Document{
-		Style: l.StyleFor(ref), Metadata: resourcesync.Metadata{Capability: resourcesync.Description}, Links: aboutLinks(about),
+		Style: pub.Layout.StyleFor(ref), Metadata: resourcesync.Metadata{Capability: resourcesync.Description}, Links: aboutLinks(about),
 	}
-	if len(entries) > d.o.Limits.Entries {
-		if entries, err = d.describeParts(doc, entries); err != nil {
-			return err
+	if len(entries) > o.Limits.Entries {
+		if entries, err = d.divide(pub, doc, entries, o.Limits.Entries); err != nil {
+			return d, err
 		}
 		doc.Index = true
 	}
-	d.description, err = render(d.pub.FS, ref, mustMarshal(doc, entries...))
-	return err
+	d.head, err = render(pub.Files.FS, ref, mustMarshal(doc, entries...))
+	return d, err
 }
 
-// describeParts decides on the documents under a Source Description Index, and returns the
+// divide decides on the documents under a Source Description Index, and returns the
 // entries of that.
-func (d *Decision) describeParts(doc *resourcesync.Document, entries []resourcesync.Entry) (index []resourcesync.Entry, err error) {
-	l, part := d.pub.Layout, *doc
+func (d *description) divide(pub *last.Publication, doc *resourcesync.Document, entries []resourcesync.Entry, most int) (index []resourcesync.Entry, err error) {
+	l, part := pub.Layout, *doc
 	part.Style = l.StyleFor(l.DescriptionPart([32]byte{}))
 	part.Links = append(part.Links[:len(part.Links):len(part.Links)], resourcesync.Link{Rel: resourcesync.RelIndex, Href: l.SourceDescription().URI})
-	for some := range slices.Chunk(entries, d.o.Limits.Entries) {
+	for some := range slices.Chunk(entries, most) {
 		b := mustMarshal(&part, some...)
 		ref := l.DescriptionPart(sha256.Sum256(b))
-		r, err := render(d.pub.FS, ref, b)
+		r, err := render(pub.Files.FS, ref, b)
 		if err != nil {
 			return nil, err
 		}
-		d.parts, d.partPaths = append(d.parts, r), append(d.partPaths, ref.Path)
+		d.parts, d.paths = append(d.parts, r), append(d.paths, ref.Path)
 		index = append(index, capability(ref, resourcesync.Description))
 	}
-	if len(index) > d.o.Limits.Entries {
+	if len(index) > most {
 		return nil, fmt.Errorf("%d sets are more than one Source Description Index can hold", len(entries))
 	}
 	return index, nil
+}
+
+// change returns the change of the Source Description or, if that is an Index, of one under
+// it, or nothing. All channels are told of it. See Framework Notification 1.0 §2.
+func (d *description) change(first bool) []notify.Change {
+	for i := range slices.Backward(d.parts) {
+		if d.parts[i].write {
+			c := d.parts[i].change(resourcesync.Description, true)
+			c.Index = d.head.ref.URI
+			return []notify.Change{c}
+		}
+	}
+	if len(d.parts) > 0 || !d.head.write {
+		return nil
+	}
+	return []notify.Change{d.head.change(resourcesync.Description, first)}
 }

@@ -36,7 +36,7 @@ func DecidePrune(pub *last.Publication, o *Options, rules edition.Rules, now tim
 	d := &Decision{pub: pub, o: o, at: pub.At(), until: now, isPruned: true}
 	total := &Pruned{}
 	var err error
-	if d.style, err = render(pub.FS, pub.Layout.Style(), templates.Style); err != nil {
+	if d.style, err = render(pub.Files.FS, pub.Layout.Style(), templates.Style); err != nil {
 		return nil, nil, err
 	}
 	c := &counter{pub, o, now}
@@ -52,12 +52,12 @@ func DecidePrune(pub *last.Publication, o *Options, rules edition.Rules, now tim
 			return nil, nil, set.Failed(err)
 		}
 		s.Wrote = n.any() || len(dropped) > 0 && !set.HasName()
-		s.notifies = s.Wrote && set.Options.Hub != "" && (s.Edition.Tells() || !pub.IsThere(set.Layout.FrameworkNotification().Path))
+		s.notifies = s.Wrote && set.Options.Hub != "" && (s.Edition.Tells() || !pub.Files.IsThere(set.Layout.FrameworkNotification().Path))
 		d.Sets = append(d.Sets, s)
 		total.add(n)
 	}
 	if pub.Together != nil {
-		d.partPaths = pub.Together.Parts
+		d.source.paths = pub.Together.Parts
 		if record := pub.Together.Record; record != nil {
 			err = c.sweep(record.Retired, total)
 		}
@@ -77,7 +77,7 @@ func (c *counter) count(s *SetDecision) (*Pruned, error) {
 	n := &Pruned{}
 	n.Lists, n.Packages, n.Snapshots = s.Edition.Dropped()
 	var err error
-	if s.unreached, s.reused, err = s.Edition.Unreached(c.pub.IsThere); err != nil {
+	if s.unreached, s.reused, err = s.Edition.Unreached(c.pub.Files.IsThere); err != nil {
 		return nil, err
 	}
 	for _, path := range s.unreached {
@@ -102,7 +102,7 @@ func (c *counter) sweep(retired []snapshot.Retired, n *Pruned) error {
 }
 
 func (c *counter) size(path string, files *int, bytes *int64) error {
-	info, err := fs.Stat(c.pub.FS, path)
+	info, err := fs.Stat(c.pub.Files.FS, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

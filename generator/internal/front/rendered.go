@@ -8,6 +8,7 @@ import (
 	"github.com/wellspring-sync/wellspring/generator/internal/edition"
 	"github.com/wellspring-sync/wellspring/generator/internal/last"
 	"github.com/wellspring-sync/wellspring/generator/internal/stage"
+	"github.com/wellspring-sync/wellspring/internal/notify"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -43,6 +44,15 @@ func (r *rendered) place(to *stage.Placer) error {
 		return nil
 	}
 	return to.PlaceBytes(r.ref, r.content)
+}
+
+// change returns the change of the document, in a first publication or not.
+func (r *rendered) change(c resourcesync.Capability, first bool) notify.Change {
+	change := resourcesync.Updated
+	if first || r.isNew {
+		change = resourcesync.Created
+	}
+	return notify.Change{URI: r.ref.URI, Capability: c, Change: change}
 }
 
 // mustMarshal is for documents that are made of nothing but checked URIs.

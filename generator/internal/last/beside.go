@@ -174,12 +174,3 @@ func Bare(err error) error {
 	}
 	return err
 }
-
-// Beside returns the paths of the versions and patches that the lists of a set name.
-func (p *Publication) Beside(s *Set) (paths []string, err error) {
-	files, err := here(p.FS).besideOf(context.Background(), s.Snapshot, p.Layout, p.silent)
-	for _, f := range files {
-		paths = append(paths, f.Path)
-	}
-	return paths, err
-}

@@ -23,32 +23,37 @@ import (
 )
 
 // carry brings the last publication into the output directory, as it is, so that
-// the run goes on from there. It is a commit of its own.
-func (f *Files) carry(ctx context.Context, next *Next) error {
-	tx, err := publish.Begin(ctx, f.place.Out, f.publishOptions(next.Layout))
+// the run goes on from there. It is a commit of its own. Recovered says that an interrupted
+// commit was completed first.
+func (p *Place) carry(ctx context.Context, next *Next, warn warner) (recovered bool, err error) {
+	tx, err := p.begin(ctx, next.Layout)
 	if err != nil {
-		return err
+		return false, err
 	}
-	f.Recovered = tx.Recovered
 	defer tx.Close()
 	dir, remove, err := makeFolder(tx.Root())
 	if err != nil {
-		return err
+		return tx.Recovered, err
 	}
 	defer remove()
-	from, err := f.place.openElsewhere(ctx, dir)
+	from, err := p.openElsewhere(ctx, dir)
 	if err != nil {
-		return err
+		return tx.Recovered, err
 	}
 	defer from.close()
-	files, err := f.filesElsewhere(ctx, from, next)
+	files, err := p.filesElsewhere(ctx, from, next, warn)
 	if err != nil || files == nil {
-		return err
+		return tx.Recovered, err
 	}
-	c := &carrier{tx: tx, from: from, dir: dir, out: tx.Root().FS(), names: map[string]bool{}, staged: map[string]string{}}
-	if f.place.Previous.LeaveBodies {
+	if p.leavesBodies() {
 		files = slices.DeleteFunc(files, func(f snapshot.File) bool { return f.Body })
 	}
+	c := &carrier{tx: tx, from: from, dir: dir, out: tx.Root().FS(), names: map[string]bool{}, staged: map[string]string{}}
+	return tx.Recovered, c.all(ctx, files, next, warn)
+}
+
+// all carries all files, and commits them if any is new.
+func (c *carrier) all(ctx context.Context, files []snapshot.File, next *Next, warn warner) error {
 	for some := range slices.Chunk(files, carriedAtOnce) {
 		if err := c.carry(ctx, some); err != nil {
 			return fmt.Errorf("taking over the last publication: %w", plain(err))
@@ -57,38 +62,38 @@ func (f *Files) carry(ctx context.Context, next *Next) error {
 	if c.carried == 0 {
 		return nil
 	}
-	f.removeOther(tx, next, c.names)
-	return tx.Commit(ctx)
+	c.removeOther(next, warn)
+	return c.tx.Commit(ctx)
 }
 
 // filesElsewhere returns what the last publication consists of, or nil if there is
 // none and a new history begins.
-func (f *Files) filesElsewhere(ctx context.Context, from *elsewhere, next *Next) ([]snapshot.File, error) {
-	first := f.place.Previous.First
-	files, err := from.read(ctx, next.Layout, next.hasNames(), f.warn)
+func (p *Place) filesElsewhere(ctx context.Context, from *elsewhere, next *Next, warn warner) ([]snapshot.File, error) {
+	first := p.Previous.First
+	files, err := from.read(ctx, next.Layout, next.hasNames(), warn)
 	switch {
 	case errors.Is(err, snapshot.ErrNone) && first:
 		return nil, nil
 	case errors.Is(err, snapshot.ErrNone):
-		return nil, &policy.MissingError{Place: f.place.name()}
+		return nil, &policy.MissingError{Place: p.name()}
 	case err != nil:
 		return nil, RefuseIdentity(fmt.Errorf("reading the last publication: %w", plain(err)))
 	case first:
-		return nil, f.place.refuseFirst()
+		return nil, p.refuseFirst()
 	}
 	return files, nil
 }
 
 // removeOther plans to remove what another publication in the output directory
 // consists of.
-func (f *Files) removeOther(tx *publish.Tx, next *Next, kept map[string]bool) {
-	files, err := here(tx.Root().FS()).read(context.Background(), next.Layout, next.hasNames(), f.warn)
+func (c *carrier) removeOther(next *Next, warn warner) {
+	files, err := here(c.out).read(context.Background(), next.Layout, next.hasNames(), warn)
 	if err != nil {
 		return // there is none, or nothing is known of it
 	}
-	for _, file := range files {
-		if !kept[file.Path] {
-			tx.Remove(file.Path)
+	for _, f := range files {
+		if !c.names[f.Path] {
+			c.tx.Remove(f.Path)
 		}
 	}
 }

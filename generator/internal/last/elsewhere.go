@@ -1,7 +1,6 @@
 package last
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -65,19 +64,11 @@ func (p *Place) openElsewhere(ctx context.Context, dir *os.Root) (*elsewhere, er
 	}, files.Close}, nil
 }
 
-// openFar has a dry run look at the last publication where it is. It has to be one that
-// could be brought here, also if it is going to be replaced.
-func (f *Files) openFar(ctx context.Context, next *Next) error {
-	from, err := f.place.openElsewhere(ctx, nil)
-	if err != nil {
-		return err
-	}
-	f.FS, f.close = from, func() { from.close() }
-	if !next.Rebase {
-		return nil
-	}
-	_, err = f.filesElsewhere(ctx, from, next)
-	return err
+// begin locks the output directory of a publication, and completes an interrupted commit.
+func (p *Place) begin(ctx context.Context, l layout.Layout) (*publish.Tx, error) {
+	return publish.Begin(ctx, p.Out, publish.Options{LockTimeout: p.LockTimeout, Log: p.Log, Owns: func(name string, named func(path string) bool) bool {
+		return layout.IsOwnedBeside(name, named) || l.IsForPeople(name)
+	}})
 }
 
 // makeFolder makes the folder for what is fetched.
@@ -177,30 +168,14 @@ func (p *Place) name() string {
 	return httpclient.Redacted(cmp.Or(p.Previous.Place, p.Out))
 }
 
+// leavesBodies reports whether bodies stay where the last publication is.
+func (p *Place) leavesBodies() bool {
+	return p.Previous.Place != "" && p.Previous.LeaveBodies && !p.DryRun
+}
+
 // mustHave reports whether it is an error if nothing was published.
 func (p *Place) mustHave() bool {
 	return !p.Previous.First && (p.Previous.Required || p.Previous.Place != "")
-}
-
-// CheckElsewhere makes sure that the last publication, if it is elsewhere, is still the
-// one that this run goes on from.
-func (f *Files) CheckElsewhere(ctx context.Context, l layout.Layout) error {
-	if f.place.Previous.Place == "" {
-		return nil
-	}
-	now, err := f.place.recordElsewhere(ctx, l)
-	if err != nil {
-		return fmt.Errorf("looking at the last publication again: %w", plain(err))
-	}
-	was, err := snapshot.ReadFile(f.FS, l.Record().Path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("looking at the last publication again: %w", err)
-	}
-	first := f.place.Previous.First
-	if !first && !bytes.Equal(now, was) || first && now != nil {
-		return policy.ErrChanged
-	}
-	return nil
 }
 
 // recordElsewhere returns the record of the last publication as it is now.

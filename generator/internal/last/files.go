@@ -70,7 +70,8 @@ func Open(ctx context.Context, place Place, next *Next) (*Files, error) {
 		return f, f.look(ctx, next)
 	}
 	if place.Previous.Place != "" {
-		if err := f.carry(ctx, next); err != nil {
+		var err error
+		if f.Recovered, err = place.carry(ctx, next, f.warn); err != nil {
 			return f, err
 		}
 	}
@@ -92,8 +93,23 @@ func (f *Files) look(ctx context.Context, next *Next) error {
 	return nil
 }
 
+// openFar has a dry run look at the last publication where it is. It has to be one that
+// could be brought here, also if it is going to be replaced.
+func (f *Files) openFar(ctx context.Context, next *Next) error {
+	from, err := f.place.openElsewhere(ctx, nil)
+	if err != nil {
+		return err
+	}
+	f.FS, f.close = from, func() { from.close() }
+	if !next.Rebase {
+		return nil
+	}
+	_, err = f.place.filesElsewhere(ctx, from, next, f.warn)
+	return err
+}
+
 func (f *Files) lock(ctx context.Context, l layout.Layout) (err error) {
-	if f.Tx, err = publish.Begin(ctx, f.place.Out, f.publishOptions(l)); err != nil {
+	if f.Tx, err = f.place.begin(ctx, l); err != nil {
 		return err
 	}
 	f.FS = f.Tx.Root().FS()
@@ -118,12 +134,6 @@ func (f *Files) lock(ctx context.Context, l layout.Layout) (err error) {
 	closeTx := f.close
 	f.close = func() { closeFar(); closeTx() }
 	return nil
-}
-
-func (f *Files) publishOptions(l layout.Layout) publish.Options {
-	return publish.Options{LockTimeout: f.place.LockTimeout, Log: f.place.Log, Owns: func(name string, named func(path string) bool) bool {
-		return layout.IsOwnedBeside(name, named) || l.IsForPeople(name)
-	}}
 }
 
 func (f *Files) warn(format string, args ...any) {

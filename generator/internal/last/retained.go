@@ -1,20 +1,22 @@
 package last
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/publish"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
+	"github.com/wellspring-sync/wellspring/layout"
 )
 
 // LeavesBodies reports whether bodies stay where the last publication is.
-func (f *Files) LeavesBodies() bool {
-	return f.place.Previous.Place != "" && f.place.Previous.LeaveBodies && !f.place.DryRun
-}
+func (f *Files) LeavesBodies() bool { return f.place.leavesBodies() }
 
 // both has the files of the output directory and, where they are not there, those
 // of the last publication.
@@ -75,6 +77,27 @@ func (f *Files) WriteRetained(ctx context.Context, next *Next) error {
 	}
 	if err != nil {
 		return &policy.RetainedError{Err: err}
+	}
+	return nil
+}
+
+// CheckElsewhere makes sure that the last publication, if it is elsewhere, is still the
+// one that this run goes on from.
+func (f *Files) CheckElsewhere(ctx context.Context, l layout.Layout) error {
+	if f.place.Previous.Place == "" {
+		return nil
+	}
+	now, err := f.place.recordElsewhere(ctx, l)
+	if err != nil {
+		return fmt.Errorf("looking at the last publication again: %w", plain(err))
+	}
+	was, err := snapshot.ReadFile(f.FS, l.Record().Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("looking at the last publication again: %w", err)
+	}
+	first := f.place.Previous.First
+	if !first && !bytes.Equal(now, was) || first && now != nil {
+		return policy.ErrChanged
 	}
 	return nil
 }

@@ -109,3 +109,12 @@ func (s *Set) Failed(err error) error {
 	}
 	return fmt.Errorf("set %q: %w", s.Options.Name, err)
 }
+
+// goOnAsItIs takes the options of the last publication.
+func (s *Set) goOnAsItIs() {
+	s.Options.Hub = s.Snapshot.Hub
+	s.Options.Dumps = policy.Dumps{Resource: s.Snapshot.ResourceDump != nil, Change: s.Snapshot.ChangeDump != nil}
+	if packages := s.Packages(); packages != nil {
+		s.Options.PackageSize = packages.Size
+	}
+}

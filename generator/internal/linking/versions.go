@@ -100,12 +100,12 @@ func (v *Versions) carry(f *survey.Finding, before *snapshot.Previous, timeMap s
 	if timeMap == "" {
 		return nil
 	}
-	if !v.pub.MayBeThere(timeMap) {
+	if !v.pub.Files.MayBeThere(timeMap) {
 		v.missing.add(f)
 		return nil
 	}
 	for l, name := range v.links.published(before) {
-		if name != timeMap && !v.pub.MayBeThere(name) {
+		if name != timeMap && !v.pub.Files.MayBeThere(name) {
 			v.missing.add(f)
 			continue
 		}
@@ -146,7 +146,7 @@ func (v *Versions) add(f *survey.Finding, before *snapshot.Previous, timeMap str
 	m.Sort()
 	v.thin(m, current)
 	if err := v.bodies.keep(staged, func(x Staged) bool {
-		return m.Has(x.Ref.URI) && !(known[x.Ref.URI] && v.pub.MayBeThere(x.Ref.Path))
+		return m.Has(x.Ref.URI) && !(known[x.Ref.URI] && v.pub.Files.MayBeThere(x.Ref.Path))
 	}); err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (v *Versions) stageTimeMap(m *timemap.TimeMap, ref layout.Ref) error {
 // carryTimeMap leaves what a resource was where it is, although nothing can be added to
 // it.
 func (v *Versions) carryTimeMap(f *survey.Finding, timeMap string) error {
-	if timeMap == "" || !v.pub.MayBeThere(timeMap) {
+	if timeMap == "" || !v.pub.Files.MayBeThere(timeMap) {
 		return nil
 	}
 	return v.link(f, []resourcesync.Link{v.links.toTimeMap(f)})
@@ -219,7 +219,7 @@ func (v *Versions) published(timeMap string, own layout.Ref) (*timemap.TimeMap, 
 // read reads a TimeMap that is published, or returns nil and warns of what becomes of one
 // that is gone.
 func (v *Versions) read(timeMap, becomes string) (*timemap.TimeMap, error) {
-	m, err := last.ReadTimeMap(v.pub.FS, timeMap)
+	m, err := last.ReadTimeMap(v.pub.Files.FS, timeMap)
 	if last.IsGone(err) {
 		v.warn("%s is not there or damaged, and %s: %v", timeMap, becomes, last.Bare(err))
 		return nil, nil
@@ -235,7 +235,7 @@ func (v *Versions) drop(timeMap string) error {
 	if timeMap == "" || v.isDry() {
 		return nil
 	}
-	names, err := last.FilesOfTimeMap(v.pub.FS, v.pub.Layout, timeMap, v.warn)
+	names, err := last.FilesOfTimeMap(v.pub.Files.FS, v.pub.Layout, timeMap, v.warn)
 	v.dropped = append(v.dropped, names...)
 	return err
 }

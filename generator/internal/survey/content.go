@@ -5,6 +5,7 @@ import (
 
 	"github.com/wellspring-sync/wellspring/generator/internal/last"
 	"github.com/wellspring-sync/wellspring/generator/internal/stage"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/hashing"
 	"github.com/wellspring-sync/wellspring/scanner"
 	"github.com/wellspring-sync/wellspring/zipdump"
@@ -44,30 +45,28 @@ func (c *Content) Close() error {
 // workerMemory is how much is read ahead for each worker.
 const workerMemory = 32 << 20
 
-// contents makes contents. It is nil if there are no dumps.
+// contents decides which files packages need, and takes their bytes. It is nil, and nothing
+// is needed, if there are no dumps.
 type contents struct {
-	packer zipdump.Packer
+	packer    zipdump.Packer
+	resources policy.ResourceRules
 }
 
-func newContents(sets []*last.Set, m *Memory) *contents {
+func newContents(sets []*last.Set, resources policy.ResourceRules, m *Memory) *contents {
 	if m.Area == nil || !slices.ContainsFunc(sets, func(s *last.Set) bool { return s.Options.Dumps.Any() }) {
 		return nil
 	}
-	return &contents{zipdump.Packer{Policy: m.Policy, MaxMemory: stage.ContentMemory, Spill: m.Area.Spill}}
-}
-
-func (c *contents) new(needed func(*hashing.Fingerprint) bool) *Content {
-	return &Content{Bitstream: c.packer.New(), needed: needed}
+	return &contents{zipdump.Packer{Policy: m.Policy, MaxMemory: stage.ContentMemory, Spill: m.Area.Spill}, resources}
 }
 
 // mustPack reports whether a file has to be read, although it may be as it was, since
 // no package of a set has it.
-func (d *Detector) mustPack(c *candidate) bool {
-	return d.contents != nil && c.Before != nil && slices.ContainsFunc(c.in, func(m Member) bool {
+func (x *contents) mustPack(c *candidate) bool {
+	return x != nil && c.Before != nil && slices.ContainsFunc(c.in, func(m Member) bool {
 		if m.WasIn {
 			return m.IsIn && m.Set.Options.Dumps.Resource && !m.IsPacked()
 		}
-		return m.mayNeedContent() && m.Set.Rules().HasType(d.o.Resources.TypeOf(c.After.Path, c.Before.Metadata.Type))
+		return m.mayNeedContent() && m.Set.Rules().HasType(x.resources.TypeOf(c.After.Path, c.Before.Metadata.Type))
 	})
 }
 
@@ -76,11 +75,11 @@ func (m *Member) IsPacked() bool {
 	return m.WasIn && m.Before.Package != nil && m.Before.Package.Lost == nil
 }
 
-// needsContent reports whether a file with digests that are known has to go into
+// areNeeded reports whether a file with digests that are known has to go into
 // a package of any set.
-func (d *Detector) needsContent(c *candidate, pack bool, known *cached) bool {
-	return d.contents != nil && (pack || slices.ContainsFunc(c.in, func(m Member) bool {
-		return m.needsContent(known, d.o.Resources.TypeOf(c.After.Path, known.typ))
+func (x *contents) areNeeded(c *candidate, pack bool, known *cached) bool {
+	return x != nil && (pack || slices.ContainsFunc(c.in, func(m Member) bool {
+		return m.needsContent(known, x.resources.TypeOf(c.After.Path, known.typ))
 	}))
 }
 
@@ -96,15 +95,15 @@ func (m *Member) needsContent(known *cached, mediaType string) bool {
 	return changed != "" && dumps.Any()
 }
 
-// newContent returns what takes the content of a file that is going to be read,
+// new returns what takes the content of a file that is going to be read,
 // or nil if no package can need it.
-func (d *Detector) newContent(c *candidate, pack bool) *Content {
-	if d.contents == nil || !slices.ContainsFunc(c.in, func(m Member) bool { return m.mayNeedContent() }) {
+func (x *contents) new(c *candidate, pack bool) *Content {
+	if x == nil || !slices.ContainsFunc(c.in, func(m Member) bool { return m.mayNeedContent() }) {
 		return nil
 	}
-	return d.contents.new(func(fp *hashing.Fingerprint) bool {
-		return d.needsContent(c, pack, &cached{stat: scanner.Stat{Size: fp.Length}, hash: fp.Hash, typ: fp.Type})
-	})
+	return &Content{Bitstream: x.packer.New(), needed: func(fp *hashing.Fingerprint) bool {
+		return x.areNeeded(c, pack, &cached{stat: scanner.Stat{Size: fp.Length}, hash: fp.Hash, typ: fp.Type})
+	}}
 }
 
 func (m *Member) mayNeedContent() bool {

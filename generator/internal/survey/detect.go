@@ -95,7 +95,7 @@ type Memory struct {
 func NewDetector(ctx context.Context, source *Source, pub *last.Publication, at time.Time, o *Options, m Memory) *Detector {
 	d := &Detector{
 		o: o, source: source, pub: pub, at: at, began: time.Now().Add(-time.Second), wall: time.Now,
-		cache: &cacheReader{}, next: m.Next, settled: at, reserved: pub.Reserved(), contents: newContents(pub.Sets, &m),
+		cache: &cacheReader{}, next: m.Next, settled: at, reserved: pub.Reserved(), contents: newContents(pub.Sets, o.Resources, &m),
 		index: newSetIndex(pub.Sets), Notes: newNotes(pub.Sets, o), lastMods: newLastMods(ctx, o.LastMod, source.Dir, at),
 	}
 	for _, set := range pub.Sets {
@@ -178,19 +178,19 @@ func (d *Detector) look(p snapshot.Pair[Prior, scanner.File], c *candidate) {
 		}
 		return
 	}
-	ahead, pack := d.aheadOfClock(c.After.ModTime), d.mustPack(c)
+	ahead, pack := d.aheadOfClock(c.After.ModTime), d.contents.mustPack(c)
 	if !ahead && !pack && d.isSettled(c) && !d.mustSniff(c) {
 		return
 	}
 	c.want = d.wanted(c)
 	if known := d.cache.lookup(c.After.URI); !ahead && !d.o.Checksum &&
-		known != nil && known.matches(&c.After) && known.has(c.want) && !d.needsContent(c, pack, known) {
+		known != nil && known.matches(&c.After) && known.has(c.want) && !d.contents.areNeeded(c, pack, known) {
 		copied := *known
 		c.known = &copied
 		return
 	}
 	c.read = true
-	c.content = d.newContent(c, pack)
+	c.content = d.contents.new(c, pack)
 	if ahead {
 		c.notBefore = c.After.ModTime.Truncate(time.Second).Add(time.Second)
 	}
