@@ -136,6 +136,24 @@ func (a *archiveDecision) thin(set *last.Set, alone bool) {
 	a.write = a.write || len(a.thinned) > 0
 }
 
+// heads returns the paths of the archives that are written.
+func (d *archivesDecision) heads() (paths []string) {
+	for i := range d.kinds {
+		if a := &d.kinds[i]; a.write {
+			paths = append(paths, d.set.Layout.Archive(string(a.kind)).Path)
+		}
+	}
+	return paths
+}
+
+// thinned counts the documents that are archived no more.
+func (d *archivesDecision) thinned() (n int) {
+	for i := range d.kinds {
+		n += len(d.kinds[i].thinned)
+	}
+	return n
+}
+
 // endedKinds returns the kinds whose archives end with this run.
 func endedKinds(set *last.Set) (ended []resourcesync.Capability) {
 	if set.IsFirst() {

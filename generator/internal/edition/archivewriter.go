@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/wellspring-sync/wellspring/generator/internal/last"
 	"github.com/wellspring-sync/wellspring/generator/internal/stage"
 	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
@@ -17,7 +18,9 @@ import (
 // archiveWriter writes the archives of a set, and the documents in them that are made for
 // that.
 type archiveWriter struct {
-	out *writer
+	out    *writer
+	set    *last.Set
+	limits policy.Limits
 	// made are documents that were made for an archive, with all files that they lead to.
 	made map[string]bool
 }
@@ -48,7 +51,7 @@ func (w *archiveWriter) write(ctx context.Context, d *archivesDecision) error {
 
 // make places a document to be archived.
 func (w *archiveWriter) make(ctx context.Context, e snapshot.Archived, packages []*snapshot.Package) (snapshot.Archived, error) {
-	s := w.out.set.Snapshot
+	s := w.set.Snapshot
 	switch {
 	case e.Kind == resourcesync.ChangeDump:
 		return w.makeChangeDump(e, packages)
@@ -70,7 +73,7 @@ func (w *archiveWriter) place(e snapshot.Archived, b []byte, reached []string) (
 	if err != nil {
 		return e, err
 	}
-	e.Ref = w.out.layout.Archived(string(e.Kind), timeOf(&e), f.Digest)
+	e.Ref = w.set.Layout.Archived(string(e.Kind), timeOf(&e), f.Digest)
 	e.Hash, e.Length = f.Hash(), f.Length
 	w.made[e.Path] = true
 	for _, path := range reached {
@@ -89,13 +92,13 @@ func timeOf(e *snapshot.Archived) time.Time {
 
 // style returns the reference to the style sheet in an archived document.
 func (w *archiveWriter) style(e *snapshot.Archived) string {
-	return w.out.layout.StyleFor(w.out.layout.Archived(string(e.Kind), timeOf(e), [32]byte{}))
+	return w.set.Layout.StyleFor(w.set.Layout.Archived(string(e.Kind), timeOf(e), [32]byte{}))
 }
 
 // makeOfHead archives the live document of a kind as it is, but for where its style sheet
 // is.
 func (w *archiveWriter) makeOfHead(e snapshot.Archived, reached []string) (snapshot.Archived, error) {
-	b, err := w.out.set.Snapshot.ReadHead(e.Kind)
+	b, err := w.set.Snapshot.ReadHead(e.Kind)
 	if err != nil {
 		return e, err
 	}
@@ -105,7 +108,7 @@ func (w *archiveWriter) makeOfHead(e snapshot.Archived, reached []string) (snaps
 // makeChangeDump archives packages that the Change Dump names no more, as a Change Dump of
 // their own.
 func (w *archiveWriter) makeChangeDump(e snapshot.Archived, packages []*snapshot.Package) (snapshot.Archived, error) {
-	head := dumpHead(w.out.layout, resourcesync.Metadata{Capability: resourcesync.ChangeDump, From: e.From, Until: e.Until})
+	head := dumpHead(w.set.Layout, resourcesync.Metadata{Capability: resourcesync.ChangeDump, From: e.From, Until: e.Until})
 	head.Style = w.style(&e)
 	entries, paths := make([]resourcesync.Entry, len(packages)), []string(nil)
 	for i, p := range packages {
@@ -125,7 +128,7 @@ func (w *archiveWriter) makeResourceList(ctx context.Context, e snapshot.Archive
 	if err != nil {
 		return e, err
 	}
-	head := resourceListHead(w.out.layout, false, e.At, e.Completed)
+	head := resourceListHead(w.set.Layout, false, e.At, e.Completed)
 	head.Index, head.Style = true, w.style(&e)
 	b, err := resourcesync.Marshal(&head, index)
 	if err != nil {
@@ -133,7 +136,7 @@ func (w *archiveWriter) makeResourceList(ctx context.Context, e snapshot.Archive
 	}
 	var parts []string
 	for _, part := range index {
-		path, _ := w.out.layout.PathOf(part.Loc)
+		path, _ := w.set.Layout.PathOf(part.Loc)
 		parts = append(parts, path)
 	}
 	return w.place(e, b, parts)
@@ -146,8 +149,8 @@ func (w *archiveWriter) cut(ctx context.Context, at, completed time.Time) ([]res
 	if err != nil {
 		return nil, err
 	}
-	limits := w.out.limits
-	head := resourceListHead(w.out.layout, true, at, completed)
+	limits := w.limits
+	head := resourceListHead(w.set.Layout, true, at, completed)
 	c := partCutter{cutter: layout.Cutter{MaxEntries: limits.Entries, MaxBytes: limits.Bytes - policy.ManifestRoom/2, Bits: limits.CutBits}}
 	var index []resourcesync.Entry
 	c.full = func(entries []byte) error {
@@ -160,7 +163,7 @@ func (w *archiveWriter) cut(ctx context.Context, at, completed time.Time) ([]res
 		index = append(index, partEntry(part))
 		return nil
 	}
-	before := *w.out.set.Snapshot
+	before := *w.set.Snapshot
 	before.Cutter = nil // where the resources are packed is not asked
 	for e, err := range before.Resources(ctx) {
 		if err == nil {
@@ -182,18 +185,18 @@ func (w *archiveWriter) placePart(head *resourcesync.Document, entries []byte) (
 	if err != nil {
 		return nil, err
 	}
-	return w.out.placePart(f, head)
+	return w.out.placePart(w.set.Layout, f, head)
 }
 
 // knownParts returns the parts of the archived Resource List that is the
 // latest, by the digests of their entries.
 func (w *archiveWriter) knownParts() (map[[sha256.Size]byte]*snapshot.Part, error) {
 	known := map[[sha256.Size]byte]*snapshot.Part{}
-	a := archiveOf(w.out.set, resourcesync.ResourceList)
+	a := archiveOf(w.set, resourcesync.ResourceList)
 	if a == nil || len(a.Entries) == 0 {
 		return known, nil
 	}
-	s := w.out.set.Snapshot
+	s := w.set.Snapshot
 	parts, err := s.PartsOf(&a.Entries[len(a.Entries)-1])
 	if err != nil {
 		return nil, err
@@ -219,7 +222,7 @@ func (w *archiveWriter) writeArchive(kind resourcesync.Capability, documents []s
 		entries[i] = resourcesync.Entry{Loc: e.URI, Metadata: md}
 	}
 	return w.out.placeDump(&dumpDocument{
-		Layout: w.out.layout, limits: w.out.limits, ref: w.out.layout.Archive(string(kind)), packages: entries,
+		Layout: w.set.Layout, limits: w.limits, ref: w.set.Layout.Archive(string(kind)), packages: entries,
 		metadata: resourcesync.Metadata{Capability: kind.Archive()},
 	})
 }

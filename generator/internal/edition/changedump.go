@@ -7,7 +7,6 @@ import (
 	"github.com/wellspring-sync/wellspring/generator/internal/stage"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/zipdump"
 )
 
 // changeDumpDecision says what becomes of the Change Dump. Each of its packages has the
@@ -78,11 +77,26 @@ func (d *changeDumpDecision) retain(set *last.Set, at time.Time) {
 	}
 }
 
+// obsolete finds the bodies that are named no more.
+func (d *changeDumpDecision) obsolete(set *last.Set, o *obsolete) {
+	dump := changeDumpOf(set)
+	switch {
+	case dump == nil:
+	case !set.Options.Dumps.Change:
+		o.packages(nil, dump.Packages)
+		o.parts(dump.Parts)
+	case d.write:
+		o.packages(nil, d.dropped)
+		o.parts(dump.Parts)
+	}
+}
+
 // changeDumpWriter writes the Change Dump.
 type changeDumpWriter struct {
 	out    *writer
+	set    *last.Set
+	rules  Rules
 	events *eventDraft
-	policy zipdump.Policy
 }
 
 func (w *changeDumpWriter) write(d *changeDumpDecision) error {
@@ -98,43 +112,42 @@ func (w *changeDumpWriter) write(d *changeDumpDecision) error {
 		entries = append(entries, packageEntry(&p))
 	}
 	return w.out.placeDump(&dumpDocument{
-		Layout: w.out.layout, limits: w.out.limits, ref: w.out.layout.ChangeDump(), packages: entries,
-		links:    archiveLink(w.out.set, resourcesync.ChangeDump),
+		Layout: w.set.Layout, limits: w.rules.Limits, ref: w.set.Layout.ChangeDump(), packages: entries,
+		links:    archiveLink(w.set, resourcesync.ChangeDump),
 		metadata: resourcesync.Metadata{Capability: resourcesync.ChangeDump, From: d.from},
 	})
 }
 
 // writePackage completes and places the package of a chunk.
 func (w *changeDumpWriter) writePackage(i int, p *snapshot.Package) error {
-	k := &w.events.chunks[i]
-	manifest, err := w.manifest(k, p)
+	manifest, err := w.manifest(i, p)
 	if err != nil {
 		return err
 	}
-	if err := k.packing.Finish(manifest, w.policy, p.Until); err != nil {
+	packing := w.events.packing(i)
+	if err := packing.Finish(manifest, w.rules.Policy, p.Until); err != nil {
 		return err
 	}
-	zip := k.packing.Zip
+	zip := packing.Zip
 	if err := zip.Sync(); err != nil {
 		return err
 	}
-	p.Ref, p.Manifest = w.out.layout.ChangeDumpPackage(p.Until, zip.Digest)
+	p.Ref, p.Manifest = w.set.Layout.ChangeDumpPackage(p.Until, zip.Digest)
 	p.Hash, p.Length = zip.Hash(), zip.Length
 	return w.out.PlacePackage(zip, manifest, p)
 }
 
-func (w *changeDumpWriter) manifest(k *chunk, p *snapshot.Package) (*stage.File, error) {
+func (w *changeDumpWriter) manifest(i int, p *snapshot.Package) (*stage.File, error) {
 	f, err := w.out.Create()
 	if err != nil {
 		return nil, err
 	}
-	head := dumpHead(w.out.layout, resourcesync.Metadata{Capability: resourcesync.ChangeDumpManifest, From: p.From, Until: p.Until})
+	head := dumpHead(w.set.Layout, resourcesync.Metadata{Capability: resourcesync.ChangeDumpManifest, From: p.From, Until: p.Until})
 	if err := f.WriteHead(&head); err != nil {
 		return nil, err
 	}
 	var buf []byte
-	err = w.events.spool.each(k, func(entry *resourcesync.Entry) (err error) {
-		w.events.standard.Stamp(entry, p.Until)
+	err = w.events.each(i, p.Until, func(entry *resourcesync.Entry) (err error) {
 		if buf, err = resourcesync.AppendEntry(buf[:0], false, entry); err == nil {
 			_, err = f.Write(buf)
 		}

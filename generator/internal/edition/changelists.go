@@ -43,16 +43,16 @@ func (c *changesDecider) decide() (d changesDecision, err error) {
 		return changesDecision{lists: []changeList{live}}, nil
 	}
 	relinked := linksChange(c.set, resourcesync.ChangeList)
-	if c.events.total == 0 && !relinked {
+	if c.events.isEmpty() && !relinked {
 		return d, nil
 	}
 	open, err := c.set.Snapshot.OpenList()
 	switch {
 	case err != nil:
 		return d, err
-	case c.events.total == 0:
+	case c.events.isEmpty():
 		return c.relink(open), nil
-	case c.fits(open):
+	case !c.isOver(open) && c.events.fit(open):
 		return c.extend(open, relinked), nil
 	}
 	return c.closeAndBegin(open), nil
@@ -63,32 +63,13 @@ func (c *changesDecider) isIndexed() bool {
 	return c.set.Snapshot.Changes[0].Path != c.set.Layout.ChangeList().Path
 }
 
-// fits reports whether the open list can take all events, also once it has been given
-// what a closed list under an Index needs.
-func (c *changesDecider) fits(open *snapshot.OpenList) bool {
-	bytes := open.Bytes
-	for i := range c.events.chunks {
-		bytes += c.events.chunks[i].bytes
-	}
-	return !c.isOver(open) && open.Entries+c.events.total <= c.events.entries && bytes <= c.events.room
-}
-
 // isOver reports whether the open list has been open for long enough, or has changes in
-// the form of another version. A list has one form: to rewrite one would lose when its
-// resources were modified, or tell it otherwise than the packages do.
+// the form of another version.
 func (c *changesDecider) isOver(open *snapshot.OpenList) bool {
 	if open.Entries == 0 {
 		return false
 	}
 	return c.set.Options.Rotate.Ends(open.Last, c.times.At) || !c.events.continues(open)
-}
-
-// continues reports whether all changes of a list are in the form of this version.
-func (e *eventDraft) continues(open *snapshot.OpenList) bool {
-	if e.standard.HasDateTimes() {
-		return open.DateTimes == open.Entries
-	}
-	return open.DateTimes == 0
 }
 
 // again is the open list with the events of so many chunks behind its own.
@@ -110,7 +91,7 @@ func (c *changesDecider) relink(open *snapshot.OpenList) (d changesDecision) {
 
 // extend appends the events to the open list.
 func (c *changesDecider) extend(open *snapshot.OpenList, relinked bool) (d changesDecision) {
-	d.lists = []changeList{c.again(open, len(c.events.chunks))}
+	d.lists = []changeList{c.again(open, c.events.count())}
 	if !c.isIndexed() {
 		return d
 	}
@@ -144,7 +125,7 @@ func (c *changesDecider) closeAndBegin(open *snapshot.OpenList) (d changesDecisi
 		from = closed.Until
 		lists = append(lists, closed.ChangeList)
 	}
-	for first := 0; first < len(c.events.chunks); {
+	for first := 0; first < c.events.count(); {
 		l := c.begin(first, from)
 		first, from = l.end, l.Until
 		d.lists = append(d.lists, l)
@@ -160,21 +141,50 @@ func (c *changesDecider) closeAndBegin(open *snapshot.OpenList) (d changesDecisi
 // begin begins a list with a chunk, and all those that go into it. It is open if there are
 // no more.
 func (c *changesDecider) begin(first int, from time.Time) changeList {
-	chunks := c.events.chunks
-	l := changeList{first: first, end: first + 1}
-	for l.end < len(chunks) && !chunks[l.end].beginsList {
-		l.end++
-	}
+	l := changeList{first: first, end: c.events.listEnd(first)}
 	l.Ref, l.From = c.set.Layout.ChangeListFrom(from), from
-	if l.end < len(chunks) {
-		l.Until = c.times.of(l.end-1, len(chunks))
+	if l.end < c.events.count() {
+		l.Until = c.times.of(l.end-1, c.events.count())
 	}
 	return l
+}
+
+// heads returns the paths of heads that are written.
+func (d *changesDecision) heads(live string) (paths []string) {
+	for i := range d.lists {
+		if d.lists[i].Until.IsZero() {
+			paths = append(paths, d.lists[i].Path)
+		}
+	}
+	if d.index != nil {
+		paths = append(paths, live)
+	}
+	return paths
+}
+
+// open returns the path of the open list, if it is written.
+func (d *changesDecision) open() string {
+	for i := range d.lists {
+		if d.lists[i].Until.IsZero() {
+			return d.lists[i].Path
+		}
+	}
+	return ""
+}
+
+// droppedPaths returns those of lists that the Index names no more.
+func (d *changesDecision) droppedPaths() (paths []string) {
+	for _, list := range d.dropped {
+		paths = append(paths, list.Path)
+	}
+	return paths
 }
 
 // changesWriter writes Change Lists.
 type changesWriter struct {
 	out    *writer
+	set    *last.Set
+	times  Times
 	events *eventDraft
 }
 
@@ -205,16 +215,16 @@ func (w *changesWriter) write(d *changesDecision) error {
 func (w *changesWriter) tell(l *changeList) {
 	index := ""
 	if !l.live {
-		index = w.out.layout.ChangeList().URI
+		index = w.set.Layout.ChangeList().URI
 	}
 	w.out.tell(resourcesync.ChangeList, l.Ref, index)
 }
 
 // list stages a Change List.
 func (w *changesWriter) list(l *changeList) (*stage.File, error) {
-	head := changeListHead(w.out.layout, !l.live, l.From, l.Until)
+	head := changeListHead(w.set.Layout, !l.live, l.From, l.Until)
 	if l.live {
-		head.Links = append(head.Links, archiveLink(w.out.set, resourcesync.ChangeList)...)
+		head.Links = append(head.Links, archiveLink(w.set, resourcesync.ChangeList)...)
 	}
 	f, err := w.out.Create()
 	if err != nil {
@@ -231,7 +241,7 @@ func (w *changesWriter) list(l *changeList) (*stage.File, error) {
 		return err
 	}
 	if l.old != nil {
-		if err := w.out.set.Snapshot.EachChange(l.old.ChangeList, write); err != nil {
+		if err := w.set.Snapshot.EachChange(l.old.ChangeList, write); err != nil {
 			return nil, err
 		}
 	}
@@ -246,9 +256,7 @@ func (w *changesWriter) list(l *changeList) (*stage.File, error) {
 // chunk writes the events of a chunk, with its time and without what is said in packages
 // only.
 func (w *changesWriter) chunk(i int, write func(*resourcesync.Entry) error) error {
-	at := w.out.times.of(i, len(w.events.chunks))
-	return w.events.spool.each(&w.events.chunks[i], func(e *resourcesync.Entry) error {
-		w.events.standard.Stamp(e, at)
+	return w.events.each(i, w.times.of(i, w.events.count()), func(e *resourcesync.Entry) error {
 		e.Metadata.Path = ""
 		for i := range e.Links {
 			e.Links[i].Path = ""
@@ -262,9 +270,9 @@ func (w *changesWriter) index(lists []snapshot.ChangeList, stated map[string]*st
 	if len(lists) > resourcesync.MaxEntries {
 		return fmt.Errorf("%d Change Lists are more than one Index can hold (%d)", len(lists), resourcesync.MaxEntries)
 	}
-	ref := w.out.layout.ChangeList()
-	head := changeListHead(w.out.layout, false, lists[0].From, time.Time{})
-	head.Links = append(head.Links, archiveLink(w.out.set, resourcesync.ChangeList)...)
+	ref := w.set.Layout.ChangeList()
+	head := changeListHead(w.set.Layout, false, lists[0].From, time.Time{})
+	head.Links = append(head.Links, archiveLink(w.set, resourcesync.ChangeList)...)
 	head.Index = true
 	entries := make([]resourcesync.Entry, len(lists))
 	for i, l := range lists {

@@ -13,10 +13,10 @@ import (
 
 // Decision says what becomes of the documents of a set.
 type Decision struct {
-	set   *last.Set
-	draft *Draft // nil if the set is pruned
-	rules Rules
-	times Times
+	set    *last.Set
+	events *eventDraft // nil if the set is pruned
+	rules  Rules
+	times  Times
 
 	list       listDecision
 	dump       dumpDecision
@@ -27,11 +27,11 @@ type Decision struct {
 
 // Decide decides on all documents of a set, once its draft is sealed.
 func (d *Draft) Decide(times Times) (*Decision, error) {
-	x := &Decision{set: d.set, draft: d, rules: d.rules, times: times}
+	x := &Decision{set: d.set, events: d.events, rules: d.rules, times: times}
 	x.list = d.list.decide(linksChange(d.set, resourcesync.ResourceList))
 	x.dump = d.dump.decide(d.set, x.list.write, d.rules.Limits)
 	if d.set.Options.Dumps.Change {
-		x.changeDump = decideChangeDump(d.set, len(d.events.chunks), times)
+		x.changeDump = decideChangeDump(d.set, d.events.count(), times)
 	}
 	var err error
 	if x.changes, err = (&changesDecider{d.set, d.events, times}).decide(); err != nil {
@@ -64,10 +64,7 @@ func DecidePrune(set *last.Set, rules Rules, now time.Time) *Decision {
 // Dropped counts the Change Lists, packages of the Change Dump and archived snapshots that
 // are named no more where they were.
 func (d *Decision) Dropped() (lists, packages, snapshots int) {
-	for i := range d.archives.kinds {
-		snapshots += len(d.archives.kinds[i].thinned)
-	}
-	return len(d.changes.dropped), len(d.changeDump.dropped), snapshots
+	return len(d.changes.dropped), len(d.changeDump.dropped), d.archives.thinned()
 }
 
 // Document is one that is a capability of a set.
@@ -101,36 +98,21 @@ func (d *Decision) Heads() (paths []string) {
 		}
 	}
 	add(l.ChangeDump().Path, d.changeDump.write)
-	for i := range d.changes.lists {
-		add(d.changes.lists[i].Path, d.changes.lists[i].Until.IsZero())
-	}
-	add(l.ChangeList().Path, d.changes.index != nil)
+	paths = append(paths, d.changes.heads(l.ChangeList().Path)...)
 	add(l.ResourceDump().Path, d.dump.write)
 	add(l.ResourceList().Path, d.list.write)
-	for i := range d.archives.kinds {
-		add(l.Archive(string(d.archives.kinds[i].kind)).Path, d.archives.kinds[i].write)
-	}
-	return paths
+	return append(paths, d.archives.heads()...)
 }
 
 // Tells reports whether documents are written of which notifications tell.
 func (d *Decision) Tells() bool {
-	tells := d.changeDump.write || d.dump.write || d.list.write
-	for i := range d.changes.lists {
-		tells = tells || d.changes.lists[i].Until.IsZero()
-	}
-	for i := range d.archives.kinds {
-		tells = tells || d.archives.kinds[i].write
-	}
-	return tells
+	return d.changeDump.write || d.dump.write || d.list.write || d.changes.open() != "" || len(d.archives.heads()) > 0
 }
 
 // OpenList returns the path of the open Change List, as it will be.
 func (d *Decision) OpenList() string {
-	for i := range d.changes.lists {
-		if l := &d.changes.lists[i]; l.Until.IsZero() {
-			return l.Path
-		}
+	if path := d.changes.open(); path != "" {
+		return path
 	}
 	lists := d.set.Snapshot.Changes
 	return lists[len(lists)-1].Path
@@ -161,8 +143,8 @@ type Written struct {
 
 // Write stages the documents, in the order of the commit.
 func (d *Decision) Write(ctx context.Context, to *stage.Placer) (*Written, error) {
-	out := &writer{Placer: to, set: d.set, layout: d.set.Layout, limits: d.rules.Limits, times: d.times}
-	archives := &archiveWriter{out: out, made: map[string]bool{}}
+	out := &writer{Placer: to}
+	archives := &archiveWriter{out: out, set: d.set, limits: d.rules.Limits, made: map[string]bool{}}
 	if err := d.writeLists(out); err != nil {
 		return nil, err
 	}
@@ -171,22 +153,18 @@ func (d *Decision) Write(ctx context.Context, to *stage.Placer) (*Written, error
 }
 
 func (d *Decision) writeLists(out *writer) error {
-	list := &listWriter{out: out}
-	dump := &dumpWriter{out: out}
-	var events *eventDraft
-	if d.draft != nil {
-		list.draft, events = d.draft.list, d.draft.events
-	}
+	list := &listWriter{out: out, set: d.set, times: d.times}
+	dump := &dumpWriter{out: out, set: d.set, limits: d.rules.Limits, times: d.times}
+	changes := &changesWriter{out: out, set: d.set, times: d.times, events: d.events}
+	changeDump := &changeDumpWriter{out: out, set: d.set, rules: d.rules, events: d.events}
 	for _, step := range [...]struct {
 		wanted bool
 		do     func() error
 	}{
 		{d.list.write, func() error { return list.writeBodies(d.list.parts) }},
 		{d.dump.write, func() error { return dump.writeBodies(d.dump.pieces) }},
-		{d.changeDump.write, func() error {
-			return (&changeDumpWriter{out: out, events: events, policy: d.rules.Policy}).write(&d.changeDump)
-		}},
-		{true, func() error { return (&changesWriter{out: out, events: events}).write(&d.changes) }},
+		{d.changeDump.write, func() error { return changeDump.write(&d.changeDump) }},
+		{true, func() error { return changes.write(&d.changes) }},
 		{d.dump.write, dump.writeHead},
 		{d.list.write, func() error { return list.writeHead(&d.list) }},
 	} {

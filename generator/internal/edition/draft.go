@@ -7,7 +7,6 @@ package edition
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -82,7 +81,7 @@ func (d *Draft) Write(f *survey.Finding, m *survey.Member) error {
 		}
 	}
 	if m.Change == resourcesync.Deleted {
-		d.list.changed = true
+		d.list.remove()
 		return nil
 	}
 	return d.list.add(f.Encoded, f.Point)
@@ -97,32 +96,17 @@ func (d *Draft) Seal() error {
 // if that does not have it, or has not been looked at. What it returns is valid until the
 // next call.
 func (d *Draft) Former(m *survey.Member) (io.ReadCloser, error) {
-	if !m.IsPacked() || d.dump == nil || d.dump.spool == nil {
+	if !m.IsPacked() {
 		return nil, nil
 	}
-	return d.dump.spool.earlier.openBitstream(&m.Before)
+	return d.dump.former(&m.Before)
 }
 
 // Warnings tell of bitstreams that are larger than a package should be.
-func (d *Draft) Warnings() []string {
-	switch {
-	case d.dump == nil || d.dump.large == 0:
-	case d.dump.large == 1:
-		return []string{fmt.Sprintf("%q is larger than a package should be, and is in one of its own", d.dump.firstLarge)}
-	default:
-		return []string{fmt.Sprintf("%q and %d more are larger than a package should be, and are each in one of their own", d.dump.firstLarge, d.dump.large-1)}
-	}
-	return nil
-}
+func (d *Draft) Warnings() []string { return d.dump.warnings() }
 
 // Chunks is how many runs of events there are, each with a time of its own.
-func (d *Draft) Chunks() int { return len(d.events.chunks) }
+func (d *Draft) Chunks() int { return d.events.count() }
 
 // ToWrite is how many bytes writing the lists takes, beside what is staged.
-func (d *Draft) ToWrite() int64 {
-	need := d.list.toWrite()
-	for i := range d.events.chunks {
-		need += d.events.chunks[i].bytes
-	}
-	return need
-}
+func (d *Draft) ToWrite() int64 { return d.list.toWrite() + d.events.bytes() }

@@ -19,17 +19,11 @@ type dumpDecision struct {
 	indexed bool
 }
 
-// decide decides on the dump, which is written in any case if the Resource List is.
-func (d *dumpDraft) decide(set *last.Set, listed bool, limits policy.Limits) dumpDecision {
-	if d == nil {
-		return dumpDecision{}
-	}
-	if !listed && d.unchanged() && !linksChange(set, resourcesync.ResourceDump) {
-		return dumpDecision{indexed: len(d.last.Parts) > 0}
-	}
-	x := dumpDecision{write: true, pieces: d.pieces}
-	x.indexed = len(cutPackages(x.entries(set.Layout), limits)) > 1
-	return x
+// decideDump decides on a dump that is written.
+func decideDump(set *last.Set, pieces []dumpPiece, limits policy.Limits) dumpDecision {
+	d := dumpDecision{write: true, pieces: pieces}
+	d.indexed = len(cutPackages(d.entries(set.Layout), limits)) > 1
+	return d
 }
 
 // entries returns those of all packages as far as they are known: with names and digests
@@ -63,9 +57,20 @@ func (d *dumpDecision) reused() map[string]bool {
 	return paths
 }
 
+// obsolete finds the bodies that are named no more.
+func (d *dumpDecision) obsolete(set *last.Set, o *obsolete) {
+	if dump := set.Snapshot.ResourceDump; dump != nil && (d.write || !set.Options.Dumps.Resource) {
+		o.packages(d.reused(), dump.Packages)
+		o.parts(dump.Parts)
+	}
+}
+
 // dumpWriter writes the Resource Dump.
 type dumpWriter struct {
 	out     *writer
+	set     *last.Set
+	limits  policy.Limits
+	times   Times
 	entries []resourcesync.Entry // of the dump, once its packages are placed
 }
 
@@ -88,7 +93,7 @@ func (w *dumpWriter) place(f *dumpFile) (*snapshot.Package, error) {
 	if err := f.Zip.Sync(); err != nil {
 		return nil, err
 	}
-	zip, manifest := w.out.layout.ResourceDumpPackage(f.Zip.Digest)
+	zip, manifest := w.set.Layout.ResourceDumpPackage(f.Zip.Digest)
 	pkg := &snapshot.Package{
 		Ref: zip, Manifest: manifest, At: f.at, Completed: f.completed, Hash: f.Zip.Hash(), Length: f.Zip.Length,
 	}
@@ -99,9 +104,9 @@ func (w *dumpWriter) place(f *dumpFile) (*snapshot.Package, error) {
 // Index.
 func (w *dumpWriter) writeHead() error {
 	return w.out.placeDump(&dumpDocument{
-		Layout: w.out.layout, limits: w.out.limits, ref: w.out.layout.ResourceDump(), packages: w.entries,
-		links:    archiveLink(w.out.set, resourcesync.ResourceDump),
-		metadata: resourcesync.Metadata{Capability: resourcesync.ResourceDump, At: w.out.times.At, Completed: w.out.times.Completed},
+		Layout: w.set.Layout, limits: w.limits, ref: w.set.Layout.ResourceDump(), packages: w.entries,
+		links:    archiveLink(w.set, resourcesync.ResourceDump),
+		metadata: resourcesync.Metadata{Capability: resourcesync.ResourceDump, At: w.times.At, Completed: w.times.Completed},
 	})
 }
 

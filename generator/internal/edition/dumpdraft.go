@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/generator/internal/last"
 	"github.com/wellspring-sync/wellspring/generator/internal/stage"
 	"github.com/wellspring-sync/wellspring/generator/internal/survey"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -182,6 +184,37 @@ func (d *dumpDraft) finish() error {
 		}
 	}
 	return d.spool.close()
+}
+
+// former opens what was published of a resource, out of the last dump. It returns nil if
+// that is not looked at.
+func (d *dumpDraft) former(b *snapshot.Previous) (io.ReadCloser, error) {
+	if d == nil || d.spool == nil {
+		return nil, nil
+	}
+	return d.spool.earlier.openBitstream(b)
+}
+
+// warnings tell of bitstreams that are larger than a package should be.
+func (d *dumpDraft) warnings() []string {
+	switch {
+	case d == nil || d.large == 0:
+		return nil
+	case d.large == 1:
+		return []string{fmt.Sprintf("%q is larger than a package should be, and is in one of its own", d.firstLarge)}
+	}
+	return []string{fmt.Sprintf("%q and %d more are larger than a package should be, and are each in one of their own", d.firstLarge, d.large-1)}
+}
+
+// decide decides on the dump, which is written in any case if the Resource List is.
+func (d *dumpDraft) decide(set *last.Set, listed bool, limits policy.Limits) dumpDecision {
+	if d == nil {
+		return dumpDecision{}
+	}
+	if !listed && d.unchanged() && !linksChange(set, resourcesync.ResourceDump) {
+		return dumpDecision{indexed: len(set.Snapshot.ResourceDump.Parts) > 0}
+	}
+	return decideDump(set, d.pieces, limits)
 }
 
 // isWhole reports whether a piece is all of an earlier package.

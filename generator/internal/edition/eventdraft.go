@@ -10,6 +10,7 @@ import (
 	"github.com/wellspring-sync/wellspring/generator/internal/stage"
 	"github.com/wellspring-sync/wellspring/generator/internal/survey"
 	"github.com/wellspring-sync/wellspring/generator/policy"
+	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/zipdump"
@@ -185,6 +186,61 @@ func (e *eventDraft) write(f *survey.Finding, m *survey.Member) error {
 	c.end += int64(len(e.buf))
 	return e.spool.write(e.buf)
 }
+
+// bytes is how many the events take in lists, at most.
+func (e *eventDraft) bytes() (n int64) {
+	for i := range e.chunks {
+		n += e.chunks[i].bytes
+	}
+	return n
+}
+
+// count is how many chunks there are.
+func (e *eventDraft) count() int {
+	if e == nil {
+		return 0
+	}
+	return len(e.chunks)
+}
+
+// isEmpty reports whether there are no events, as in a set that is pruned.
+func (e *eventDraft) isEmpty() bool { return e.count() == 0 }
+
+// listEnd returns which chunk begins the list after the one that a chunk begins.
+func (e *eventDraft) listEnd(first int) int {
+	end := first + 1
+	for end < len(e.chunks) && !e.chunks[end].beginsList {
+		end++
+	}
+	return end
+}
+
+// fit reports whether the open list can take all events, also once it has been given
+// what a closed list under an Index needs.
+func (e *eventDraft) fit(open *snapshot.OpenList) bool {
+	return open.Entries+e.total <= e.entries && open.Bytes+e.bytes() <= e.room
+}
+
+// continues reports whether all changes of a list are in the form of this version. A list
+// has one form: to rewrite one would lose when its resources were modified, or tell it
+// otherwise than the packages do.
+func (e *eventDraft) continues(open *snapshot.OpenList) bool {
+	if e.standard.HasDateTimes() {
+		return open.DateTimes == open.Entries
+	}
+	return open.DateTimes == 0
+}
+
+// each calls fn for the events of a chunk, with their time.
+func (e *eventDraft) each(i int, at time.Time, fn func(*resourcesync.Entry) error) error {
+	return e.spool.each(&e.chunks[i], func(entry *resourcesync.Entry) error {
+		e.standard.Stamp(entry, at)
+		return fn(entry)
+	})
+}
+
+// packing returns the package of a chunk.
+func (e *eventDraft) packing(i int) *stage.Packing { return e.chunks[i].packing }
 
 // pause closes the package of a chunk to which nothing is added any more.
 func (c *chunk) pause() error {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/wellspring-sync/wellspring/generator/internal/last"
 	"github.com/wellspring-sync/wellspring/generator/internal/stage"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
@@ -13,18 +14,9 @@ import (
 
 // listDecision says what becomes of the Resource List.
 type listDecision struct {
-	write bool
-	parts []part // nil if one document holds all
-}
-
-// decide decides on the list, which is written in any case if its links change.
-func (l *listDraft) decide(linksChange bool) listDecision {
-	parts := l.parts()
-	d := listDecision{write: linksChange || !l.unchanged(parts)}
-	if !l.fits() {
-		d.parts = parts
-	}
-	return d
+	write  bool
+	pieces []piece
+	parts  []part // of these, or nil if one document holds all
 }
 
 // reused returns the paths of the parts that stay.
@@ -38,10 +30,22 @@ func (d *listDecision) reused() map[string]bool {
 	return paths
 }
 
+// obsolete finds the parts that are named no more.
+func (d *listDecision) obsolete(set *last.Set, o *obsolete) {
+	if !set.Snapshot.Indexed || !d.write {
+		return
+	}
+	reused := d.reused()
+	for _, part := range set.Snapshot.Parts {
+		o.drop(reused, part.Path)
+	}
+}
+
 // listWriter writes the Resource List.
 type listWriter struct {
 	out   *writer
-	draft *listDraft
+	set   *last.Set
+	times Times
 	index []resourcesync.Entry // of the parts, once they are written
 }
 
@@ -63,7 +67,7 @@ func (w *listWriter) writeBodies(parts []part) error {
 
 // writeParts takes parts over from the last publication, or stages them.
 func (w *listWriter) writeParts(parts []part) error {
-	head := resourceListHead(w.out.layout, true, w.out.times.At, w.out.times.Completed)
+	head := resourceListHead(w.set.Layout, true, w.times.At, w.times.Completed)
 	staged := make([]*stage.File, len(parts))
 	for i := range parts {
 		if parts[i].kept != nil {
@@ -79,7 +83,7 @@ func (w *listWriter) writeParts(parts []part) error {
 		entry := parts[i].kept
 		if entry == nil {
 			var err error
-			if entry, err = w.out.placePart(staged[i], &head); err != nil {
+			if entry, err = w.out.placePart(w.set.Layout, staged[i], &head); err != nil {
 				return err
 			}
 		}
@@ -96,18 +100,18 @@ func partEntry(p *snapshot.Part) resourcesync.Entry {
 
 // writeHead stages the list itself or, if it has parts, its Index.
 func (w *listWriter) writeHead(d *listDecision) error {
-	head := resourceListHead(w.out.layout, false, w.out.times.At, w.out.times.Completed)
-	head.Links = append(head.Links, archiveLink(w.out.set, resourcesync.ResourceList)...)
-	ref := w.out.layout.ResourceList()
+	head := resourceListHead(w.set.Layout, false, w.times.At, w.times.Completed)
+	head.Links = append(head.Links, archiveLink(w.set, resourcesync.ResourceList)...)
+	ref := w.set.Layout.ResourceList()
 	if d.parts != nil {
 		head.Index = true
 		for _, part := range w.index {
-			path, _ := w.out.layout.PathOf(part.Loc)
+			path, _ := w.set.Layout.PathOf(part.Loc)
 			w.out.tell(resourcesync.ResourceList, layout.Ref{Path: path, URI: part.Loc}, ref.URI)
 		}
 		return w.out.PlaceDocument(ref, &head, w.index)
 	}
-	f, err := w.assemble(&head, w.draft.pieces)
+	f, err := w.assemble(&head, d.pieces)
 	if err != nil {
 		return err
 	}
@@ -140,7 +144,7 @@ func (w *listWriter) assemble(head *resourcesync.Document, pieces []piece) (*sta
 
 func (w *listWriter) copyPiece(to io.Writer, p *piece) error {
 	if p.staged == nil {
-		return copySection(to, w.draft.last, p.section)
+		return copySection(to, w.set.Snapshot, p.section)
 	}
 	if err := p.staged.CopyEntries(to, p.bytes); err != nil {
 		return err

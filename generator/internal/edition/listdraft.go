@@ -97,6 +97,9 @@ func (l *listDraft) add(encoded []byte, end layout.Point) error {
 	return l.cutAfter(end)
 }
 
+// remove notes that a resource has no entry any more.
+func (l *listDraft) remove() { l.changed = true }
+
 // keep takes over an entry from the last publication.
 func (l *listDraft) keep(b *snapshot.Previous, end layout.Point) error {
 	p := b.Position
@@ -193,6 +196,16 @@ func (l *listDraft) unchanged(parts []part) bool {
 		}
 	}
 	return true
+}
+
+// decide decides on the list, which is written in any case if its links change.
+func (l *listDraft) decide(linksChange bool) listDecision {
+	parts := l.parts()
+	writes := linksChange || !l.unchanged(parts)
+	if l.fits() {
+		parts = nil
+	}
+	return listDecision{writes, l.pieces, parts}
 }
 
 // part is what becomes one part: usually one piece, or a part of the last publication.

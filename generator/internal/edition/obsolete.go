@@ -64,28 +64,10 @@ type obsolete struct {
 }
 
 func (o *obsolete) find(d *Decision) {
-	s := d.set.Snapshot
-	if s.Indexed && d.list.write {
-		reused := d.list.reused()
-		for _, part := range s.Parts {
-			o.drop(reused, part.Path)
-		}
-	}
-	for _, list := range d.changes.dropped {
-		o.paths = append(o.paths, list.Path)
-	}
-	dumps := d.set.Options.Dumps
-	if dump := s.ResourceDump; dump != nil && (d.dump.write || !dumps.Resource) {
-		o.packages(d.dump.reused(), dump.Packages)
-		o.parts(dump.Parts)
-	}
-	if dump := s.ChangeDump; dump != nil && !dumps.Change {
-		o.packages(nil, dump.Packages)
-		o.parts(dump.Parts)
-	} else if dump != nil && d.changeDump.write {
-		o.packages(nil, d.changeDump.dropped)
-		o.parts(dump.Parts)
-	}
+	d.list.obsolete(d.set, o)
+	o.paths = append(o.paths, d.changes.droppedPaths()...)
+	d.dump.obsolete(d.set, o)
+	d.changeDump.obsolete(d.set, o)
 }
 
 // drop takes a path, unless it is used again.

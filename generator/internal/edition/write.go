@@ -5,7 +5,6 @@ import (
 
 	"github.com/wellspring-sync/wellspring/generator/internal/last"
 	"github.com/wellspring-sync/wellspring/generator/internal/stage"
-	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -35,11 +34,7 @@ type Told struct {
 // writer is what the writers of all kinds of documents share.
 type writer struct {
 	*stage.Placer
-	set    *last.Set
-	layout layout.Layout
-	limits policy.Limits
-	times  Times
-	told   []Told
+	told []Told
 }
 
 // tell notes a document for notifications.
@@ -63,12 +58,12 @@ func linksChange(set *last.Set, kind resourcesync.Capability) bool {
 }
 
 // placePart places a part of a Resource List or of an archived one.
-func (w *writer) placePart(f *stage.File, head *resourcesync.Document) (*snapshot.Part, error) {
+func (w *writer) placePart(l layout.Layout, f *stage.File, head *resourcesync.Document) (*snapshot.Part, error) {
 	if err := f.Sync(); err != nil {
 		return nil, err
 	}
 	part := &snapshot.Part{
-		Ref: w.layout.ResourceListPart(f.Digest), At: head.Metadata.At, Completed: head.Metadata.Completed,
+		Ref: l.ResourceListPart(f.Digest), At: head.Metadata.At, Completed: head.Metadata.Completed,
 		Hash: f.Hash(), Length: f.Length,
 	}
 	return part, w.Place(f, part.Ref, stage.Body)

@@ -9,16 +9,16 @@ import (
 // commands returns what somebody can copy and paste into a terminal. Where there are
 // several sets, what is about resources is about the first one that is shown.
 func (p *pageMaker) commands() []templates.Command {
-	l := p.news.pub.Layout
+	l := p.pub.Layout
 	all := []templates.Command{{
 		Title: "Look at what is offered",
 		Text:  "The Source Description leads to all other documents.",
 		Lines: "curl -fsS " + templates.ShellQuote(l.SourceDescription().URI),
 	}}
-	first := &p.news.sets[0]
-	for i := range p.news.sets {
-		if compareNames(&p.news.sets[i], first) < 0 {
-			first = &p.news.sets[i]
+	first := &p.sets[0]
+	for i := range p.sets {
+		if compareNames(&p.sets[i], first) < 0 {
+			first = &p.sets[i]
 		}
 	}
 	all = append(all, first.commands()...)

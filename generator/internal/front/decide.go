@@ -85,7 +85,7 @@ func Decide(pub *last.Publication, o *Options, at time.Time, found Found, sets [
 			return nil, s.Set.Failed(err)
 		}
 	}
-	if d.page, err = (&pageMaker{o, d.chronicle()}).make(); err != nil {
+	if d.page, err = (&pageMaker{pub, o, found, sets, d.chronicle()}).make(); err != nil {
 		return nil, err
 	}
 	if d.source, err = describe(pub, o); err != nil {
@@ -126,9 +126,9 @@ func (d *Decision) chronicle() chronicle {
 func (d *Decision) decideWrites() {
 	for i := range d.Sets {
 		s := &d.Sets[i]
-		s.Wrote = len(s.Edition.Heads()) > 0 || s.capabilityList.write
+		s.Wrote = len(s.Edition.Heads()) > 0 || s.capabilityList.changes()
 		if s.Set.Options.Hub != "" {
-			s.notifies = s.Edition.Tells() || s.capabilityList.write || len(d.source.change(d.pub.First)) > 0 || !d.pub.Files.IsThere(s.Set.Layout.FrameworkNotification().Path)
+			s.notifies = s.Edition.Tells() || s.capabilityList.changes() || len(d.source.change(d.pub.First)) > 0 || !d.pub.Files.IsThere(s.Set.Layout.FrameworkNotification().Path)
 		}
 		s.Wrote = s.Wrote || s.notifies || s.Set.IsFirst() || s.Set.Snapshot.Record == nil
 		if !s.Set.HasName() { // whose record is that of the publication
@@ -144,7 +144,7 @@ func (d *Decision) decideWrites() {
 
 // writesTop reports whether anything is written above the sets, or ends there.
 func (d *Decision) writesTop() bool {
-	return d.style.write || d.page.write || d.source.head.write || d.pub.EndsPage()
+	return d.style.changes() || d.page.changes() || d.source.changes() || d.pub.EndsPage()
 }
 
 // Heads returns the paths of the heads that are written, in the order of the commit.
@@ -157,16 +157,16 @@ func (d *Decision) Heads() (paths []string) {
 			paths = append(paths, path)
 		}
 	}
-	add(d.style.ref.Path, d.style.write)
+	paths = append(paths, d.style.path()...)
 	for i := range d.Sets {
 		s := &d.Sets[i]
 		paths = append(paths, s.Edition.Heads()...)
 		add(s.Set.Layout.FrameworkNotification().Path, s.notifies)
-		add(s.capabilityList.ref.Path, s.capabilityList.write)
+		paths = append(paths, s.capabilityList.path()...)
 		add(s.Set.Layout.Record().Path, s.Wrote && s.Set.HasName())
 	}
-	add(d.page.ref.Path, d.page.write)
-	add(d.source.head.ref.Path, d.source.head.write)
+	paths = append(paths, d.page.path()...)
+	paths = append(paths, d.source.path()...)
 	return append(paths, d.pub.Layout.Record().Path)
 }
 

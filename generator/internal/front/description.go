@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/wellspring-sync/wellspring/generator/internal/last"
+	"github.com/wellspring-sync/wellspring/generator/internal/stage"
 	"github.com/wellspring-sync/wellspring/internal/notify"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
@@ -68,15 +69,33 @@ func (d *description) divide(pub *last.Publication, doc *resourcesync.Document, 
 // change returns the change of the Source Description or, if that is an Index, of one under
 // it, or nothing. All channels are told of it. See Framework Notification 1.0 §2.
 func (d *description) change(first bool) []notify.Change {
+	if len(d.parts) == 0 {
+		return d.head.change(resourcesync.Description, first)
+	}
 	for i := range slices.Backward(d.parts) {
-		if d.parts[i].write {
-			c := d.parts[i].change(resourcesync.Description, true)
-			c.Index = d.head.ref.URI
-			return []notify.Change{c}
+		if change := d.parts[i].change(resourcesync.Description, true); change != nil {
+			change[0].Index = d.head.ref.URI
+			return change
 		}
 	}
-	if len(d.parts) > 0 || !d.head.write {
-		return nil
+	return nil
+}
+
+// changes reports whether the Source Description itself changes.
+func (d *description) changes() bool { return d.head.changes() }
+
+// path returns the path of the Source Description, if it is written.
+func (d *description) path() []string { return d.head.path() }
+
+// isPart reports whether a path is that of a document under the Index.
+func (d *description) isPart(path string) bool { return slices.Contains(d.paths, path) }
+
+// place places the Source Description, with what is under it.
+func (d *description) place(to *stage.Placer) error {
+	for i := range d.parts {
+		if err := d.parts[i].place(to, stage.Body); err != nil {
+			return err
+		}
 	}
-	return []notify.Change{d.head.change(resourcesync.Description, first)}
+	return d.head.place(to, stage.Head)
 }

@@ -23,11 +23,7 @@ type notifier struct {
 // all of it is there, but a Destination may follow a link at any time.
 func (n *notifier) notification(s *SetDecision, told []edition.Told) notify.Notification {
 	l, until := s.Set.Layout, last.Latest(n.until, s.Set.At) // the clock may be behind
-	changes := n.changesOf(s, told)
-	if s.capabilityList.write {
-		changes = append(changes, s.capabilityList.change(resourcesync.CapabilityList, s.Set.IsFirst()))
-	}
-	changes = append(changes, n.source...)
+	changes := slices.Concat(n.changesOf(s, told), s.capabilityList.change(resourcesync.CapabilityList, s.Set.IsFirst()), n.source)
 	for i := range changes {
 		changes[i].DateTime = until
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/generator/internal/edition"
+	"github.com/wellspring-sync/wellspring/generator/internal/last"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/templates"
@@ -14,8 +15,11 @@ import (
 
 // pageMaker makes the page for people.
 type pageMaker struct {
-	o    *Options
-	news chronicle
+	pub   *last.Publication
+	o     *Options
+	found Found
+	sets  []SetDecision
+	news  chronicle
 }
 
 // make decides on the page.
@@ -23,11 +27,11 @@ func (p *pageMaker) make() (r rendered, err error) {
 	if p.o.Page.None {
 		return r, nil
 	}
-	past, l := p.news.past(), p.news.pub.Layout
+	past, l := p.news.past(), p.pub.Layout
 	page := &templates.Page{
 		Title: cmp.Or(p.o.Page.Title, titleOf(l.BaseURL)), BaseURL: l.BaseURL, PublicationURL: l.PublicationURL, DescribedBy: p.o.DescribedBy,
 		Description: p.onPage(resourcesync.Description, l.SourceDescription()),
-		Resources:   p.news.found.Resources, Bytes: p.news.found.Bytes, Since: past.Since,
+		Resources:   p.found.Resources, Bytes: p.found.Bytes, Since: past.Since,
 	}
 	for _, c := range slices.Backward(past.Changes) {
 		page.Changes = append(page.Changes, templates.Change(c))
@@ -38,12 +42,12 @@ func (p *pageMaker) make() (r rendered, err error) {
 	if err != nil {
 		return r, fmt.Errorf("making the page for people: %w", err)
 	}
-	return render(p.news.pub.Files.FS, l.Page(), b)
+	return render(p.pub.Files.FS, l.Page(), b)
 }
 
 // onPage returns what the page says of a document.
 func (p *pageMaker) onPage(c resourcesync.Capability, ref layout.Ref) templates.Document {
-	return templates.NewDocument(string(c), layout.Relative(p.news.pub.Layout.Page().Path, ref.Path), ref.URI)
+	return templates.NewDocument(string(c), layout.Relative(p.pub.Layout.Page().Path, ref.Path), ref.URI)
 }
 
 // mostOnPage is how many sets the page shows.
@@ -51,9 +55,9 @@ const mostOnPage = 100
 
 // setsOnPage returns the sets to show, by name, and how many more there are.
 func (p *pageMaker) setsOnPage() (shown []templates.Set, more int) {
-	sets := make([]*SetDecision, len(p.news.sets))
-	for i := range p.news.sets {
-		sets[i] = &p.news.sets[i]
+	sets := make([]*SetDecision, len(p.sets))
+	for i := range p.sets {
+		sets[i] = &p.sets[i]
 	}
 	slices.SortFunc(sets, compareNames)
 	n := min(len(sets), mostOnPage)

@@ -57,7 +57,7 @@ func DecidePrune(pub *last.Publication, o *Options, rules edition.Rules, now tim
 		total.add(n)
 	}
 	if pub.Together != nil {
-		d.source.paths = pub.Together.Parts
+		d.source = description{paths: pub.Together.Parts}
 		if record := pub.Together.Record; record != nil {
 			err = c.sweep(record.Retired, total)
 		}

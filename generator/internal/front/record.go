@@ -54,7 +54,7 @@ func (w *writing) placeRecord(top *stage.Placer) error {
 		s := &d.Sets[0]
 		record.At, record.Packages = d.recordAt(s), s.Edition.Packages()
 		paths = sorted(append(paths, headsOf(s)...))
-		record.Retired, err = w.retirement.set(s, w.retirement.unreached[0], w.result.Placed)
+		record.Retired, err = w.retirement.all(s, w.result.Placed)
 	}
 	if err != nil {
 		return err

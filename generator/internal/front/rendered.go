@@ -38,21 +38,40 @@ func render(files fs.FS, ref layout.Ref, content []byte) (r rendered, err error)
 	return r, fmt.Errorf("looking at what is published: %w", err)
 }
 
-// place places the document, unless it is published just so.
-func (r *rendered) place(to *stage.Placer) error {
+// changes reports whether the document is written.
+func (r *rendered) changes() bool { return r.write }
+
+// path returns the path of the document, if it is written.
+func (r *rendered) path() []string {
 	if !r.write {
 		return nil
 	}
-	return to.PlaceBytes(r.ref, r.content)
+	return []string{r.ref.Path}
 }
 
-// change returns the change of the document, in a first publication or not.
-func (r *rendered) change(c resourcesync.Capability, first bool) notify.Change {
+// place places the document, unless it is published just so.
+func (r *rendered) place(to *stage.Placer, kind stage.Kind) error {
+	if !r.write {
+		return nil
+	}
+	f, err := to.Complete(r.content)
+	if err != nil {
+		return err
+	}
+	return to.Place(f, r.ref, kind)
+}
+
+// change returns the change of the document, in a first publication or not, or nothing if
+// it is as it was.
+func (r *rendered) change(c resourcesync.Capability, first bool) []notify.Change {
+	if !r.write {
+		return nil
+	}
 	change := resourcesync.Updated
 	if first || r.isNew {
 		change = resourcesync.Created
 	}
-	return notify.Change{URI: r.ref.URI, Capability: c, Change: change}
+	return []notify.Change{{URI: r.ref.URI, Capability: c, Change: change}}
 }
 
 // mustMarshal is for documents that are made of nothing but checked URIs.

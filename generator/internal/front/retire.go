@@ -7,6 +7,7 @@ import (
 
 	"github.com/wellspring-sync/wellspring/generator/internal/last"
 	"github.com/wellspring-sync/wellspring/generator/internal/stage"
+	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 )
 
@@ -20,6 +21,26 @@ type retirement struct {
 	unreached [][]string
 	dropped   []string
 	removed   []string
+}
+
+func newRetirement(d *Decision, now time.Time, dropped []string) *retirement {
+	return &retirement{d: d, now: now, dropped: dropped}
+}
+
+// add takes the bodies of the next set that nothing leads to any more.
+func (r *retirement) add(unreached []string) { r.unreached = append(r.unreached, unreached) }
+
+// sweep plans to remove what is not kept, and returns how many files that are.
+func (r *retirement) sweep(tx *publish.Tx) int {
+	for _, path := range r.removed {
+		tx.Remove(path)
+	}
+	return len(r.removed)
+}
+
+// all does what set does for the one set of a publication.
+func (r *retirement) all(s *SetDecision, placed []stage.Placed) ([]snapshot.Retired, error) {
+	return r.set(s, r.unreached[0], placed)
 }
 
 // set returns the bodies of a set that are kept although nothing names them any
@@ -48,7 +69,7 @@ func (r *retirement) set(s *SetDecision, unreached []string, placed []stage.Plac
 		return nil, err
 	}
 	stays := func(path string) bool { return written[path] || named[path] }
-	kept = append(kept, r.sweep(s.Set.Retired, stays)...)
+	kept = append(kept, r.keep(s.Set.Retired, stays)...)
 	for _, path := range slices.Concat(remove, endedHeads(r.d.pub, s)) {
 		if !stays(path) && path != s.Set.Layout.Record().Path && !r.isTopHead(path) {
 			r.remove(path)
@@ -75,8 +96,8 @@ func (r *retirement) isTopHead(path string) bool {
 	return path == r.d.pub.Layout.Record().Path || path == r.d.pub.Layout.SourceDescription().Path || slices.Contains(r.d.pub.ForPeople(), path)
 }
 
-// sweep plans to remove what was retired for long enough, and returns the rest.
-func (r *retirement) sweep(retired []snapshot.Retired, stays func(path string) bool) (kept []snapshot.Retired) {
+// keep plans to remove what was retired for long enough, and returns the rest.
+func (r *retirement) keep(retired []snapshot.Retired, stays func(path string) bool) (kept []snapshot.Retired) {
 	for _, b := range retired {
 		switch {
 		case stays(b.Path):
@@ -140,13 +161,10 @@ func (r *retirement) nameBeside(retired []snapshot.Retired, named map[string]boo
 func (r *retirement) top(placed []stage.Placed) (kept []snapshot.Retired, err error) {
 	named := stage.Paths(placed)
 	own := maps.Clone(named) // what is placed above the sets, and in them
-	for _, path := range r.d.source.paths {
-		named[path] = true
-	}
 	for i := range r.d.Sets {
 		named[r.d.Sets[i].Set.Layout.CapabilityList().Path] = true // which may be just as it was
 	}
-	stays := func(path string) bool { return named[path] }
+	stays := func(path string) bool { return named[path] || r.d.source.isPart(path) }
 	together := r.d.pub.Together
 	if together != nil && together.Record != nil {
 		if err := r.nameBeside(together.Record.Retired, named); err != nil {
@@ -169,7 +187,7 @@ func (r *retirement) top(placed []stage.Placed) (kept []snapshot.Retired, err er
 			}
 		}
 		if together.Record != nil {
-			kept = append(kept, r.sweep(together.Record.Retired, stays)...)
+			kept = append(kept, r.keep(together.Record.Retired, stays)...)
 		}
 	}
 	if r.d.pub.EndsPage() {

@@ -43,7 +43,7 @@ type writing struct {
 // is not kept any longer at a time.
 func (d *Decision) Write(ctx context.Context, area *stage.Area, beside Beside, now time.Time) (*Result, error) {
 	w := &writing{d: d, area: area, notifier: &notifier{pub: d.pub, until: d.until, source: d.source.change(d.pub.First)}}
-	w.retirement = &retirement{d: d, now: now, dropped: beside.Dropped}
+	w.retirement = newRetirement(d, now, beside.Dropped)
 	top := &stage.Placer{Area: area}
 	if err := w.placeBeside(top, beside); err != nil {
 		return nil, err
@@ -63,10 +63,7 @@ func (d *Decision) Write(ctx context.Context, area *stage.Area, beside Beside, n
 		return nil, err
 	}
 	w.move(top)
-	w.result.Swept = len(w.retirement.removed)
-	for _, path := range w.retirement.removed {
-		d.pub.Files.Tx.Remove(path)
-	}
+	w.result.Swept = w.retirement.sweep(d.pub.Files.Tx)
 	return &w.result, nil
 }
 
@@ -89,7 +86,7 @@ func (w *writing) placeBeside(top *stage.Placer, beside Beside) error {
 			return err
 		}
 	}
-	return w.d.style.place(top)
+	return w.d.style.place(top, stage.Head)
 }
 
 // set places the documents of a set and, if it has a name, its record.
@@ -104,12 +101,12 @@ func (w *writing) set(ctx context.Context, s *SetDecision) error {
 			return err
 		}
 	}
-	if err := s.capabilityList.place(to); err != nil {
+	if err := s.capabilityList.place(to, stage.Head); err != nil {
 		return err
 	}
 	w.result.Reused += s.reused
 	unreached := slices.DeleteFunc(slices.Clone(s.unreached), func(path string) bool { return written.Archived[path] })
-	w.retirement.unreached = append(w.retirement.unreached, unreached)
+	w.retirement.add(unreached)
 	if s.Set.HasName() && s.Wrote {
 		if err := w.placeSetRecord(s, unreached, to); err != nil {
 			return err
@@ -132,24 +129,10 @@ func (w *writing) notify(s *SetDecision, told []edition.Told, to *stage.Placer) 
 	return to.PlaceBytes(s.Set.Layout.FrameworkNotification(), b)
 }
 
-// describe places the page for people and the Source Description, which leads to it, with
-// what is under that.
+// describe places the page for people and the Source Description, which leads to it.
 func (w *writing) describe(top *stage.Placer) error {
-	if err := w.d.page.place(top); err != nil {
+	if err := w.d.page.place(top, stage.Head); err != nil {
 		return err
 	}
-	for i := range w.d.source.parts {
-		r := &w.d.source.parts[i]
-		if !r.write {
-			continue
-		}
-		f, err := top.Complete(r.content)
-		if err != nil {
-			return err
-		}
-		if err := top.Place(f, r.ref, stage.Body); err != nil {
-			return err
-		}
-	}
-	return w.d.source.head.place(top)
+	return w.d.source.place(top)
 }

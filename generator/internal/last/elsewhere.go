@@ -20,9 +20,16 @@ import (
 // elsewhere is a publication that is not in the output directory.
 type elsewhere struct {
 	fs.FS
-	fetch func(ctx context.Context, files []snapshot.File) error
-	close func() error
+	fetching func(ctx context.Context, files []snapshot.File) error
+	closing  func() error
 }
+
+// fetch has files ready to be opened.
+func (e *elsewhere) fetch(ctx context.Context, files []snapshot.File) error {
+	return e.fetching(ctx, files)
+}
+
+func (e *elsewhere) close() error { return e.closing() }
 
 // here is a publication all of whose files are there.
 func here(files fs.FS) *elsewhere {
@@ -45,7 +52,7 @@ func (p *Place) openElsewhere(ctx context.Context, dir *os.Root) (*elsewhere, er
 			return nil, fmt.Errorf("opening the last publication: %w", err)
 		}
 		e := here(root.FS())
-		e.close = root.Close
+		e.closing = root.Close
 		return e, nil
 	}
 	files, err := remote.Open(ctx, from.Place, dir, remote.Options{

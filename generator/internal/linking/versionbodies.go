@@ -10,6 +10,16 @@ import (
 	"github.com/wellspring-sync/wellspring/layout"
 )
 
+// Former opens what an updated resource was, out of the last Resource Dump of one of its
+// sets. It returns nil if none has it.
+type Former func(f *survey.Finding) (io.ReadCloser, error)
+
+// Staged is a staged file that has a name already.
+type Staged struct {
+	File *stage.File
+	Ref  layout.Ref
+}
+
 // versionBodies stages versions.
 type versionBodies struct {
 	area   *stage.Area // nil in a dry run, which stages none

@@ -2,7 +2,6 @@ package linking
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -15,16 +14,6 @@ import (
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
-
-// Former opens what an updated resource was, out of the last Resource Dump of one of its
-// sets. It returns nil if none has it.
-type Former func(f *survey.Finding) (io.ReadCloser, error)
-
-// Staged is a staged file that has a name already.
-type Staged struct {
-	File *stage.File
-	Ref  layout.Ref
-}
 
 // Versions keeps what resources were, in one run, and carries what was kept before, also
 // where nothing is kept any more.

@@ -10,31 +10,21 @@ import (
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
-// leftSets is the reason for which a resource is deleted that is in no set any more,
-// though it may be there.
-const leftSets = "in no set any more"
-
-// gone returns the finding that a resource is in no set any more, or nil if it was
-// in none.
-func (c *candidate) gone(reason string) *Finding {
-	in := slices.DeleteFunc(c.in, func(m Member) bool { return !m.WasIn })
-	if len(in) == 0 {
-		return nil
-	}
-	for i := range in {
-		in[i].Change = resourcesync.Deleted
-	}
-	uri := in[0].Before.Loc
-	return &Finding{
-		Change: policy.Change{Type: resourcesync.Deleted, Reason: reason, URI: uri},
-		Entry:  resourcesync.Entry{Loc: uri}, In: in,
-	}
+// judge makes up its mind about resources, once it is known what can be.
+type judge struct {
+	o        *Options
+	at       time.Time    // of this run, to the second
+	next     *CacheWriter // nil if none is written
+	settled  time.Time    // from when on a file counts as unsettled for the next run
+	lastMods lastMods
+	notes    *Notes
+	result   Finding // the last one, whose memory is used again
 }
 
 // decided completes a finding with what changes in each set, now that the media type
 // is known, or returns nil if no set has or had the resource. What changed says is of
 // those that had it and have it.
-func (d *Detector) decided(c *candidate, f *Finding, changed func(*Member) resourcesync.ChangeType) *Finding {
+func (j *judge) decided(c *candidate, f *Finding, changed func(*Member) resourcesync.ChangeType) *Finding {
 	c.in = slices.DeleteFunc(c.in, func(m Member) bool {
 		return !m.WasIn && !m.Set.Rules().HasType(f.Entry.Metadata.Type)
 	})
@@ -51,10 +41,10 @@ func (d *Detector) decided(c *candidate, f *Finding, changed func(*Member) resou
 	}
 	switch f.In = c.in; {
 	case len(c.in) == 0:
-		d.Notes.outside++
+		j.notes.outside++
 		return nil
 	case !c.isInAny():
-		d.Notes.outside++
+		j.notes.outside++
 		return c.gone(leftSets)
 	}
 	return f
@@ -62,14 +52,14 @@ func (d *Detector) decided(c *candidate, f *Finding, changed func(*Member) resou
 
 // unchanged keeps what was published, but for metadata that follows from other
 // things than the bytes.
-func (d *Detector) unchanged(c *candidate, reason string) *Finding {
-	f := &d.result
+func (j *judge) unchanged(c *candidate, reason string) *Finding {
+	f := &j.result
 	*f = Finding{
 		Change: policy.Change{Reason: reason, Path: c.After.Path, URI: c.After.URI},
 		Entry: resourcesync.Entry{
 			Loc:          c.After.URI,
 			LastModified: c.Before.LastModified,
-			Metadata:     resourcesync.Metadata{Hash: d.publishedHash(c.Before.Metadata.Hash), Type: c.Before.Metadata.Type},
+			Metadata:     resourcesync.Metadata{Hash: j.publishedHash(c.Before.Metadata.Hash), Type: c.Before.Metadata.Type},
 		},
 		Size: c.After.Size,
 	}
@@ -77,32 +67,32 @@ func (d *Detector) unchanged(c *candidate, reason string) *Finding {
 	if t := hashing.ByExtension(c.After.Path); t != "" {
 		f.Entry.Metadata.Type = t
 	}
-	d.setEncoding(f)
-	return d.decided(c, f, func(*Member) resourcesync.ChangeType { return "" })
+	j.setEncoding(f)
+	return j.decided(c, f, func(*Member) resourcesync.ChangeType { return "" })
 }
 
 // setEncoding says of a resource that is stored in a content coding which one that is,
 // and the media type of what it decodes to, as far as its name says.
-func (d *Detector) setEncoding(f *Finding) {
-	if i := d.o.Resources.EncodingOf(f.Path); i >= 0 {
-		d.Notes.Used[i] = true
-		f.Entry.Metadata.Encoding, f.Entry.Metadata.Type = d.o.Resources[i].Encoding, policy.DecodedType(f.Path)
+func (j *judge) setEncoding(f *Finding) {
+	if i := j.o.Resources.EncodingOf(f.Path); i >= 0 {
+		j.notes.Used[i] = true
+		f.Entry.Metadata.Encoding, f.Entry.Metadata.Type = j.o.Resources[i].Encoding, policy.DecodedType(f.Path)
 	}
 }
 
 // publishedHash returns the digests that are to be published out of those that
 // are known.
-func (d *Detector) publishedHash(known resourcesync.Hash) resourcesync.Hash {
-	if len(d.o.Hash) == 1 && strings.HasPrefix(string(known), string(d.o.Hash[0])+":") && !strings.ContainsRune(string(known), ' ') {
+func (j *judge) publishedHash(known resourcesync.Hash) resourcesync.Hash {
+	if len(j.o.Hash) == 1 && strings.HasPrefix(string(known), string(j.o.Hash[0])+":") && !strings.ContainsRune(string(known), ' ') {
 		return known
 	}
-	h, _ := d.o.Hash.Select(known)
+	h, _ := j.o.Hash.Select(known)
 	return h
 }
 
 // fromBytes compares digests, which is what decides.
-func (d *Detector) fromBytes(c *candidate, now *cached, read bool) (*Finding, error) {
-	f := &d.result
+func (j *judge) fromBytes(c *candidate, now *cached, read bool) (*Finding, error) {
+	f := &j.result
 	*f = Finding{
 		Change: policy.Change{Type: resourcesync.Created, Reason: "new", Path: c.After.Path, URI: c.After.URI},
 		Size:   now.stat.Size, Read: read, Digests: now.hash,
@@ -110,24 +100,24 @@ func (d *Detector) fromBytes(c *candidate, now *cached, read bool) (*Finding, er
 	if c.Before != nil {
 		f.Type, f.Reason = compare(&c.Before.Metadata, now)
 	}
-	modified, err := d.modified(c, f, now)
+	modified, err := j.modified(c, f, now)
 	if err != nil {
 		return nil, err
 	}
 	f.Entry = resourcesync.Entry{Loc: c.After.URI, LastModified: modified}
-	f.Entry.Metadata.Hash = d.publishedHash(now.hash)
+	f.Entry.Metadata.Hash = j.publishedHash(now.hash)
 	f.Entry.Metadata.SetLength(now.stat.Size)
 	f.Entry.Metadata.Type = now.typ
-	d.setEncoding(f)
-	decided := d.decided(c, f, func(m *Member) resourcesync.ChangeType {
+	j.setEncoding(f)
+	decided := j.decided(c, f, func(m *Member) resourcesync.ChangeType {
 		change, _ := compare(&m.Before.Metadata, now)
 		return change
 	})
 	if decided == nil { // which nothing but the cache says the next time
-		d.next.add(now)
+		j.next.add(now)
 		if read {
-			d.Notes.readOutside++
-			d.Notes.readBytesOutside += now.stat.Size
+			j.notes.readOutside++
+			j.notes.readBytesOutside += now.stat.Size
 		}
 	}
 	return decided, nil
@@ -146,18 +136,18 @@ func compare(before *resourcesync.Metadata, now *cached) (resourcesync.ChangeTyp
 
 // modified returns the time of the last modification that is published of a file, and
 // remembers a file that the next run could not settle by that.
-func (d *Detector) modified(c *candidate, f *Finding, now *cached) (modified time.Time, err error) {
+func (j *judge) modified(c *candidate, f *Finding, now *cached) (modified time.Time, err error) {
 	modified = now.stat.ModTime
 	if f.Type != "" {
-		if modified, err = d.lastMods.of(c.After.Path, modified); err != nil {
+		if modified, err = j.lastMods.of(c.After.Path, modified); err != nil {
 			return modified, err
 		}
-		d.Notes.modified.add(modified)
+		j.notes.modified.add(modified)
 	}
-	modified = d.inRange(c.After.Path, modified)
-	if !modified.Equal(now.stat.ModTime.Truncate(time.Second)) || !now.stat.ModTime.Add(racy).Before(d.settled) ||
+	modified = j.inRange(c.After.Path, modified)
+	if !modified.Equal(now.stat.ModTime.Truncate(time.Second)) || !now.stat.ModTime.Add(racy).Before(j.settled) ||
 		c.Before != nil && !c.Before.LastModified.Equal(modified) {
-		d.next.add(now)
+		j.next.add(now)
 	}
 	if f.Type == "" {
 		return c.Before.LastModified, nil
@@ -167,14 +157,14 @@ func (d *Detector) modified(c *candidate, f *Finding, now *cached) (modified tim
 
 // inRange is a file's own modification time, as it is published: in whole
 // seconds, not in the future, and within the years that can be written.
-func (d *Detector) inRange(path string, t time.Time) time.Time {
+func (j *judge) inRange(path string, t time.Time) time.Time {
 	t = t.UTC().Truncate(time.Second)
 	switch {
-	case t.After(d.at), t.Year() > d.at.Year(): // the latest times overflow when they are compared
-		d.Notes.clamp(path)
-		return d.at
+	case t.After(j.at), t.Year() > j.at.Year(): // the latest times overflow when they are compared
+		j.notes.clamp(path)
+		return j.at
 	case t.Year() < 0:
-		d.Notes.clamp(path)
+		j.notes.clamp(path)
 		return time.Time{}
 	}
 	return t

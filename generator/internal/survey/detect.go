@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/generator/internal/last"
 	"github.com/wellspring-sync/wellspring/generator/internal/stage"
-	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/hashing"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -25,40 +22,6 @@ import (
 // without a change of its modification second, with the coarsest clocks.
 const racy = 2 * time.Second
 
-// Options say how a source is looked at.
-type Options struct {
-	// Hash are the digests to publish, and Planned says that an upload plan wants its
-	// own as well.
-	Hash    hashing.Set
-	Planned bool
-	// Checksum reads every file, whatever its length and times say.
-	Checksum  bool
-	LastMod   policy.LastMod
-	Resources policy.ResourceRules
-	Jobs      int // files that are read at the same time
-	// Scan says which files belong to the source. Its LeftOut is set by the survey.
-	Scan scanner.Options
-	Log  *slog.Logger
-	// Meter tells how far the survey is.
-	Meter *Meter
-}
-
-// candidate is a resource before, now, or both, with what can be said of it
-// without reading the file.
-type candidate struct {
-	After    scanner.File
-	HasAfter bool
-	// in are the sets that it is or was in, and Before what one of these says of
-	// it, or nil. They say the same, unless somebody else changed the publication.
-	in        []Member
-	Before    *snapshot.Previous
-	read      bool
-	want      hashing.Set
-	notBefore time.Time
-	known     *cached // what the cache says instead
-	content   *Content
-}
-
 // Detector finds out what changed. Its methods are the steps of one stream.
 type Detector struct {
 	o        *Options
@@ -68,15 +31,12 @@ type Detector struct {
 	began    time.Time // by the wall, less a second: older files are settled
 	wall     func() time.Time
 	cache    *cacheReader
-	next     *CacheWriter // nil if none is written
-	settled  time.Time    // from when on a file counts as unsettled for the next run
 	reserved *last.Reserved
 	contents *contents // nil if nothing is packed
 	index    setIndex
-	lastMods lastMods
+	judge    *judge
 	// Notes are complete once all findings are out.
-	Notes  *Notes
-	result Finding // the last one, whose memory is used again
+	Notes *Notes
 }
 
 // Memory is where a survey keeps what does not fit into memory, and what it remembers.
@@ -93,14 +53,15 @@ type Memory struct {
 
 // NewDetector returns a detector for a run of the time at.
 func NewDetector(ctx context.Context, source *Source, pub *last.Publication, at time.Time, o *Options, m Memory) *Detector {
+	notes := newNotes(pub.Sets, o)
 	d := &Detector{
 		o: o, source: source, pub: pub, at: at, began: time.Now().Add(-time.Second), wall: time.Now,
-		cache: &cacheReader{}, next: m.Next, settled: at, reserved: pub.Reserved(), contents: newContents(pub.Sets, o.Resources, &m),
-		index: newSetIndex(pub.Sets), Notes: newNotes(pub.Sets, o), lastMods: newLastMods(ctx, o.LastMod, source.Dir, at),
+		cache: &cacheReader{}, reserved: pub.Reserved(), contents: newContents(pub.Sets, o.Resources, &m), index: newSetIndex(pub.Sets),
+		judge: &judge{o: o, at: at, next: m.Next, settled: at, lastMods: newLastMods(ctx, o.LastMod, source.Dir, at), notes: notes}, Notes: notes,
 	}
 	for _, set := range pub.Sets {
-		if at := set.ListAt(); !at.IsZero() && at.Before(d.settled) {
-			d.settled = at
+		if at := set.ListAt(); !at.IsZero() && at.Before(d.judge.settled) {
+			d.judge.settled = at
 		}
 	}
 	if m.Cache != "" {
@@ -124,7 +85,7 @@ func (d *Detector) Findings(ctx context.Context) iter.Seq2[*Finding, error] {
 				return
 			}
 		}
-		d.Notes.finish(&d.lastMods)
+		d.Notes.finish(&d.judge.lastMods)
 	}
 }
 
@@ -240,11 +201,6 @@ func (d *Detector) assign(before *Prior, c *candidate) {
 	}
 }
 
-// isInAny reports whether a set has the resource now.
-func (c *candidate) isInAny() bool {
-	return slices.ContainsFunc(c.in, func(m Member) bool { return m.IsIn })
-}
-
 // isSettled is the quick check: length and modification second are as they were
 // published, and the file has not been touched since then.
 func (d *Detector) isSettled(c *candidate) bool {
@@ -345,7 +301,7 @@ func (d *Detector) finding(ctx context.Context, r *hashing.Result[*candidate]) (
 		c.content.Close()
 		return d.unread(ctx, c, r.Err)
 	case r.Read:
-		f, err := d.fromBytes(c, &cached{
+		f, err := d.judge.fromBytes(c, &cached{
 			uri: c.After.URI, stat: scanner.StatOf(r.Fingerprint.State), began: r.Fingerprint.Began,
 			hash: r.Fingerprint.Hash, typ: r.Fingerprint.Type,
 		}, true)
@@ -354,9 +310,9 @@ func (d *Detector) finding(ctx context.Context, r *hashing.Result[*candidate]) (
 		}
 		return f, err
 	case c.known != nil:
-		return d.fromBytes(c, c.known, false)
+		return d.judge.fromBytes(c, c.known, false)
 	}
-	return d.unchanged(c, "length and time"), nil
+	return d.judge.unchanged(c, "length and time"), nil
 }
 
 // unread deals with a file that could not be read. It is not deleted unless it

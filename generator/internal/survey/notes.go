@@ -2,6 +2,7 @@ package survey
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/wellspring-sync/wellspring/generator/internal/last"
@@ -17,7 +18,7 @@ type Notes struct {
 	// Used says which rules about resources said something, by their numbers.
 	Used []bool
 
-	o        *Options
+	log      *slog.Logger
 	warnings []string
 	links    []string       // warnings of links that lead nowhere
 	listed   []policy.Found // by set
@@ -34,7 +35,7 @@ type Notes struct {
 }
 
 func newNotes(sets []*last.Set, o *Options) *Notes {
-	n := &Notes{LeftOut: map[scanner.Reason]int{}, Used: make([]bool, len(o.Resources)), o: o}
+	n := &Notes{LeftOut: map[scanner.Reason]int{}, Used: make([]bool, len(o.Resources)), log: o.Log}
 	for _, s := range sets {
 		var paths *policy.Paths
 		if rules := s.Rules(); rules != nil {
@@ -57,7 +58,7 @@ const maxLinkWarnings = 20
 
 func (n *Notes) leftOut(path string, why scanner.Reason) {
 	n.LeftOut[why]++
-	n.o.Log.Debug("left out", "path", path, "why", why)
+	n.log.Debug("left out", "path", path, "why", why)
 	switch why {
 	case scanner.DanglingLink, scanner.OutsideLink, scanner.LoopLink:
 		if n.LeftOut[why] <= maxLinkWarnings {

@@ -23,8 +23,8 @@ func mustDate(s string) time.Time {
 // lastModified makes a finding of a file that was modified at a time, which the
 // file system of a test may not be able to store.
 func lastModified(t time.Time) (time.Time, int) {
-	d := &Detector{at: testStart, Notes: &Notes{}}
-	return d.inRange("a", t), d.Notes.clamped
+	j := &judge{at: testStart, notes: &Notes{}}
+	return j.inRange("a", t), j.notes.clamped
 }
 
 func TestRow24TimesBefore1970(t *testing.T) {
