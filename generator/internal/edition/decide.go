@@ -2,6 +2,7 @@ package edition
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/generator/internal/last"
@@ -176,4 +177,77 @@ func (d *Decision) writeLists(out *writer) error {
 		}
 	}
 	return nil
+}
+
+// Unreached returns the bodies of the last publication that neither the live documents
+// nor the archives lead to any more, but for documents that are made for these. What is not
+// there does not count. Reused is how many bodies stay in use.
+func (d *Decision) Unreached(isThere func(path string) bool) (paths []string, reused int, err error) {
+	archived, thinned, err := d.archives.reach()
+	if err != nil {
+		return nil, 0, err
+	}
+	ended, err := d.endedBodies()
+	if err != nil {
+		return nil, 0, err
+	}
+	o := &obsolete{isThere: isThere}
+	seen := map[string]bool{} // and those that stay live
+	if !d.set.IsFirst() {
+		d.findObsolete(o)
+		for _, path := range d.set.Snapshot.Bodies() {
+			seen[path] = true
+		}
+	}
+	for _, path := range o.paths {
+		delete(seen, path)
+	}
+	for _, path := range slices.Concat(o.paths, thinned, ended) {
+		if !archived[path] && !seen[path] {
+			seen[path] = true
+			paths = append(paths, path)
+		}
+	}
+	return paths, o.reused, nil
+}
+
+// endedBodies returns the bodies that the archives led to which end.
+func (d *Decision) endedBodies() (paths []string, err error) {
+	for _, kind := range endedKinds(d.set) {
+		a := d.set.Snapshot.Archives[kind]
+		for i := range a.Entries {
+			reached, err := d.set.Snapshot.Reached(&a.Entries[i])
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, reached...)
+		}
+		for _, p := range a.Parts {
+			paths = append(paths, p.Path)
+		}
+	}
+	return paths, nil
+}
+
+// findObsolete finds the bodies that live documents name no more.
+func (d *Decision) findObsolete(o *obsolete) {
+	d.list.obsolete(d.set, o)
+	o.paths = append(o.paths, d.changes.droppedPaths()...)
+	d.dump.obsolete(d.set, o)
+	d.changeDump.obsolete(d.set, o)
+}
+
+// Ended returns the paths of archives and of dumps that are published no more.
+func (d *Decision) Ended() (archives, dumps []string) {
+	l, s, wanted := d.set.Layout, d.set.Snapshot, d.set.Options.Dumps
+	for _, kind := range endedKinds(d.set) {
+		archives = append(archives, l.Archive(string(kind)).Path)
+	}
+	if s != nil && s.ResourceDump != nil && !wanted.Resource {
+		dumps = append(dumps, l.ResourceDump().Path)
+	}
+	if s != nil && s.ChangeDump != nil && !wanted.Change {
+		dumps = append(dumps, l.ChangeDump().Path)
+	}
+	return archives, dumps
 }
