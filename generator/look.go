@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/wellspring-sync/wellspring/generator/internal/edition"
-	"github.com/wellspring-sync/wellspring/generator/internal/front"
 	"github.com/wellspring-sync/wellspring/generator/internal/last"
 	"github.com/wellspring-sync/wellspring/generator/internal/linking"
 	"github.com/wellspring-sync/wellspring/generator/internal/stage"
@@ -23,7 +22,7 @@ import (
 type surveyed struct {
 	from  *published
 	pub   *last.Publication // as it turned out to be
-	found front.Found
+	found policy.Counts
 	read  amount
 	sets  []setSurvey
 	notes *survey.Notes
@@ -45,7 +44,7 @@ type amount struct {
 // setSurvey is what there is of a set.
 type setSurvey struct {
 	set    *last.Set
-	found  front.Found
+	found  policy.Counts
 	draft  *edition.Draft
 	hidden survey.Hidden
 }
@@ -246,29 +245,15 @@ func (s *surveyed) count(f *survey.Finding) {
 		s.read.files++
 		s.read.bytes += f.Size
 	}
-	add(&s.found, f.Type, f.Size)
+	s.found.Add(f.Type, f.Size)
 }
 
 // count counts a finding in a set.
 func (x *setSurvey) count(f *survey.Finding, m *survey.Member, tree scanner.Tree) {
-	add(&x.found, m.Change, f.Size)
+	x.found.Add(m.Change, f.Size)
 	if m.Change == resourcesync.Deleted {
 		x.hidden.Look(f, m.Set, tree)
 	}
-}
-
-func add(n *front.Found, change resourcesync.ChangeType, size int64) {
-	switch change {
-	case resourcesync.Deleted:
-		n.Deleted++
-		return
-	case resourcesync.Created:
-		n.Created++
-	case resourcesync.Updated:
-		n.Updated++
-	}
-	n.Resources++
-	n.Bytes += size
 }
 
 // list adds to a finding what rules say of it, and passes it on to the lists of each set.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/wellspring-sync/wellspring/generator/internal/stage"
 	"github.com/wellspring-sync/wellspring/generator/internal/survey"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/notify"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
@@ -36,12 +37,7 @@ type Report struct {
 	// Recovered is true if an interrupted commit was completed first.
 	Recovered bool
 
-	Resources int   // that the source has
-	Bytes     int64 // of these
-	Created   int
-	Updated   int
-	Deleted   int
-	Refreshed int // whose metadata alone is new
+	policy.Counts
 	Read      int // files that were read
 	ReadBytes int64
 
@@ -76,20 +72,9 @@ type SetReport struct {
 	// First is true if nothing was published of it before.
 	First bool
 	// Wrote is true if something was, or would be, published of it.
-	Wrote     bool
-	Resources int   // that it has
-	Bytes     int64 // of these
-	Created   int
-	Updated   int
-	Deleted   int
-	Refreshed int // whose metadata alone is new
+	Wrote bool
+	policy.Counts
 }
-
-// Events is how many changes were published in the set.
-func (r *SetReport) Events() int { return r.Created + r.Updated + r.Deleted }
-
-// Events is how many changes were published.
-func (r *Report) Events() int { return r.Created + r.Updated + r.Deleted }
 
 // opened takes what is known once the last publication was read, as far as it was.
 func (r *Report) opened(p *published) {
@@ -111,19 +96,12 @@ func (r *Report) surveyed(s *surveyed) {
 	if s.notes != nil {
 		r.LeftOut = s.notes.LeftOut
 	}
-	f := &s.found
-	r.Resources, r.Bytes, r.Created, r.Updated, r.Deleted, r.Refreshed = f.Resources, f.Bytes, f.Created, f.Updated, f.Deleted, f.Refreshed
-	r.Read, r.ReadBytes = s.read.files, s.read.bytes
+	r.Counts, r.Read, r.ReadBytes = s.found, s.read.files, s.read.bytes
 	for i := range s.sets {
 		x := &s.sets[i]
-		if !x.set.HasName() {
-			continue
+		if x.set.HasName() {
+			r.Sets = append(r.Sets, SetReport{Name: x.set.Options.Name, Folder: x.set.Layout.Folder, First: x.set.IsFirst(), Counts: x.found})
 		}
-		f := &x.found
-		r.Sets = append(r.Sets, SetReport{
-			Name: x.set.Options.Name, Folder: x.set.Layout.Folder, First: x.set.IsFirst(),
-			Resources: f.Resources, Bytes: f.Bytes, Created: f.Created, Updated: f.Updated, Deleted: f.Deleted, Refreshed: f.Refreshed,
-		})
 	}
 }
 

@@ -6,6 +6,34 @@ import (
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
+// Counts are what a run found out about resources.
+type Counts struct {
+	Resources int   // that there are
+	Bytes     int64 // of these
+	Created   int
+	Updated   int
+	Deleted   int
+	Refreshed int // whose metadata alone is new
+}
+
+// Add counts a resource of so many bytes, with its change.
+func (f *Counts) Add(change resourcesync.ChangeType, size int64) {
+	switch change {
+	case resourcesync.Deleted:
+		f.Deleted++
+		return
+	case resourcesync.Created:
+		f.Created++
+	case resourcesync.Updated:
+		f.Updated++
+	}
+	f.Resources++
+	f.Bytes += size
+}
+
+// Events is how many changes there are.
+func (f *Counts) Events() int { return f.Created + f.Updated + f.Deleted }
+
 // Progress is how far a run is.
 type Progress struct {
 	Files     int64 // looked at

@@ -23,19 +23,6 @@ type Options struct {
 	Grace       time.Duration
 }
 
-// Found is what was found out about resources.
-type Found struct {
-	Resources int   // that there are
-	Bytes     int64 // of these
-	Created   int
-	Updated   int
-	Deleted   int
-	Refreshed int // whose metadata alone is new
-}
-
-// Events is how many changes there are.
-func (f *Found) Events() int { return f.Created + f.Updated + f.Deleted }
-
 // Decision says what becomes of what is above and around the documents of sets.
 type Decision struct {
 	pub *last.Publication
@@ -45,7 +32,7 @@ type Decision struct {
 	until time.Time
 	// isPruned says that nothing is looked at but what is pruned.
 	isPruned bool
-	found    Found
+	found    policy.Counts
 	// Sets are those of the publication, in their order.
 	Sets []SetDecision
 	// Wrote is true if anything is written.
@@ -59,7 +46,7 @@ type Decision struct {
 type SetDecision struct {
 	Set     *last.Set
 	Edition *edition.Decision
-	Found   Found
+	Found   policy.Counts
 	// Wrote is true if anything of the set is written.
 	Wrote bool
 
@@ -73,7 +60,7 @@ type SetDecision struct {
 
 // Decide decides on all of it for a publication of the time at, once it is decided what
 // becomes of the documents of sets, in their order.
-func Decide(pub *last.Publication, o *Options, at time.Time, found Found, sets []SetDecision) (*Decision, error) {
+func Decide(pub *last.Publication, o *Options, at time.Time, found policy.Counts, sets []SetDecision) (*Decision, error) {
 	d := &Decision{pub: pub, o: o, at: at, until: at, found: found, Sets: sets}
 	var err error
 	if d.style, err = render(pub.Files.FS, pub.Layout.Style(), templates.Style); err != nil {

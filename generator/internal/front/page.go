@@ -8,6 +8,7 @@ import (
 
 	"github.com/wellspring-sync/wellspring/generator/internal/edition"
 	"github.com/wellspring-sync/wellspring/generator/internal/last"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/templates"
@@ -17,7 +18,7 @@ import (
 type pageMaker struct {
 	pub   *last.Publication
 	o     *Options
-	found Found
+	found policy.Counts
 	sets  []SetDecision
 	news  chronicle
 }

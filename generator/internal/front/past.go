@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/wellspring-sync/wellspring/generator/internal/last"
+	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
 )
 
@@ -11,7 +12,7 @@ import (
 type chronicle struct {
 	pub   *last.Publication
 	at    time.Time
-	found Found
+	found policy.Counts
 	sets  []SetDecision
 }
 

@@ -88,16 +88,6 @@ func (p *Placer) PlacePackage(zip, manifest *File, pkg *snapshot.Package) error 
 	return p.Place(manifest, pkg.Manifest, Body)
 }
 
-// Heads returns the paths of the heads among files, in their order.
-func Heads(placed []Placed) (paths []string) {
-	for i := range placed {
-		if placed[i].Kind == Head {
-			paths = append(paths, placed[i].Path)
-		}
-	}
-	return paths
-}
-
 // Paths returns the paths of files.
 func Paths(placed []Placed) map[string]bool {
 	paths := make(map[string]bool, len(placed))
