@@ -51,7 +51,7 @@ func Prune(ctx context.Context, options Options) (*Pruned, error) {
 		return nil, err
 	}
 	p := &pruning{o: o, result: &Pruned{}}
-	if p.files, err = last.Open(ctx, o.place(), &last.Next{Layout: anywhere}); err != nil {
+	if p.files, err = last.OpenHere(ctx, o.place(), anywhere); err != nil {
 		return nil, err
 	}
 	defer p.files.Close()

@@ -78,6 +78,14 @@ func (p *Place) begin(ctx context.Context, l layout.Layout) (*publish.Tx, error)
 	}})
 }
 
+// checkPending makes sure that no commit is interrupted, which only a build completes.
+func (p *Place) checkPending() error {
+	if publish.Pending(p.Out) {
+		return fmt.Errorf("an interrupted run left a commit in %s that the next build has to complete first", p.Out)
+	}
+	return nil
+}
+
 // makeFolder makes the folder for what is fetched.
 func makeFolder(root *os.Root) (dir *os.Root, remove func(), err error) {
 	if err := root.RemoveAll(fetchFolder); err != nil { // of a run that was killed

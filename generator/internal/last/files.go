@@ -65,37 +65,40 @@ type Files struct {
 // Open opens the output directory, completes an interrupted commit, and brings the last
 // publication there if it is elsewhere.
 func Open(ctx context.Context, place Place, next *Next) (*Files, error) {
+	if place.Previous.Place == "" {
+		return OpenHere(ctx, place, next.Layout)
+	}
 	f := &Files{place: place, close: func() {}}
 	if place.DryRun {
 		return f, f.look(ctx, next)
 	}
-	if place.Previous.Place != "" {
-		var err error
-		if f.Recovered, err = place.carry(ctx, next, f.warn); err != nil {
-			return f, err
-		}
+	var err error
+	if f.Recovered, err = place.carry(ctx, next, f.warn); err != nil {
+		return f, err
 	}
 	return f, f.lock(ctx, next.Layout)
+}
+
+// OpenHere opens the output directory for a publication that is in it, and completes an
+// interrupted commit.
+func OpenHere(ctx context.Context, place Place, l layout.Layout) (*Files, error) {
+	f := &Files{place: place, close: func() {}}
+	if !place.DryRun {
+		return f, f.lock(ctx, l)
+	}
+	f.FS = os.DirFS(place.Out)
+	return f, place.checkPending()
 }
 
 // Close gives the lock back and removes what nobody needs any more.
 func (f *Files) Close() { f.close() }
 
-// look opens the publication for reading alone.
-func (f *Files) look(ctx context.Context, next *Next) error {
-	if publish.Pending(f.place.Out) {
-		return fmt.Errorf("an interrupted run left a commit in %s that the next build has to complete first", f.place.Out)
-	}
-	if f.place.Previous.Place != "" {
-		return f.openFar(ctx, next)
-	}
-	f.FS = os.DirFS(f.place.Out)
-	return nil
-}
-
-// openFar has a dry run look at the last publication where it is. It has to be one that
+// look has a dry run look at the last publication where it is. It has to be one that
 // could be brought here, also if it is going to be replaced.
-func (f *Files) openFar(ctx context.Context, next *Next) error {
+func (f *Files) look(ctx context.Context, next *Next) error {
+	if err := f.place.checkPending(); err != nil {
+		return err
+	}
 	from, err := f.place.openElsewhere(ctx, nil)
 	if err != nil {
 		return err

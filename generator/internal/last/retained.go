@@ -60,7 +60,7 @@ func (f *Files) WriteRetained(ctx context.Context, next *Next) error {
 	if !f.LeavesBodies() {
 		return nil
 	}
-	files, err := here(f.FS).read(ctx, next.Layout, next.hasNames(), f.warn)
+	files, err := here(f.FS).read(ctx, next.Layout, next.hasNames(), silent)
 	if err != nil {
 		return &policy.RetainedError{Err: err}
 	}
