@@ -118,7 +118,7 @@ func (d *Detector) candidates(pairs iter.Seq2[snapshot.Pair[Prior, scanner.File]
 			}
 			c := &turns[turn]
 			turn = (turn + 1) % len(turns)
-			d.look(p, c)
+			d.consider(p, c)
 			if !yield(c, nil) {
 				return
 			}
@@ -126,8 +126,8 @@ func (d *Detector) candidates(pairs iter.Seq2[snapshot.Pair[Prior, scanner.File]
 	}
 }
 
-// look makes c the candidate of a pair.
-func (d *Detector) look(p snapshot.Pair[Prior, scanner.File], c *candidate) {
+// consider makes c the candidate of a pair, and decides whether the file has to be read.
+func (d *Detector) consider(p snapshot.Pair[Prior, scanner.File], c *candidate) {
 	*c = candidate{in: c.in[:0]}
 	if p.After != nil {
 		c.HasAfter, c.After = true, *p.After
