@@ -280,9 +280,9 @@ func (h *versioned) checkPatches(l layout.Layout, s *snapshot.Snapshot, named ma
 				if h.last.Events() == 0 || !e.Metadata.DateTime.Equal(h.last.At) {
 					continue
 				}
-				got, err := patch.Apply(link.Type, []byte(h.before[name]), []byte(description))
-				if err != nil || !bytes.Equal(got, []byte(h.files[name])) {
-					h.t.Fatalf("%s: the patch does not lead to what the file is: %v", name, err)
+				want, err := patch.Make(e.Metadata.Type, []byte(h.before[name]), []byte(h.files[name]))
+				if err != nil || want == nil || description != string(want.Content) || link.Type != want.Type {
+					h.t.Fatalf("%s: the patch does not lead from what the file was to what it is: %v", name, err)
 				}
 			}
 			if e.Metadata.Change == resourcesync.Updated && !offered {

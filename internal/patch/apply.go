@@ -12,14 +12,6 @@ import (
 // close the gaps that others leave, which takes half a second.
 const maxWork = 64 << 20
 
-func applyJSON(before, description []byte) ([]byte, error) {
-	d, err := parseStyled(before)
-	if err != nil {
-		return nil, err
-	}
-	return d.apply(description)
-}
-
 // apply changes the document by a JSON Patch, and returns it in its own style. Members
 // keep their places, and new ones come last.
 func (d *document) apply(description []byte) ([]byte, error) {
@@ -105,7 +97,7 @@ func (d *document) replaceRoot(op string, v value) error {
 	return nil
 }
 
-var errNotThere = fmt.Errorf("there is nothing at its path: %w", ErrMismatch)
+var errNotThere = fmt.Errorf("there is nothing at its path: %w", errMismatch)
 
 // find returns what the value is in that a JSON Pointer leads to, and the last part of
 // the pointer. See RFC 6901 §4.

@@ -77,12 +77,17 @@ func level(reach int) zstd.EncoderLevel {
 	return zstd.SpeedBestCompression
 }
 
+// errMismatch says that a description is not one of how this bitstream changed, but of
+// another one.
+var errMismatch = errors.New("the description is of a change to another bitstream")
+
+// applyDelta returns what a description of any kind of bitstream makes of it.
 func applyDelta(before, description []byte) ([]byte, error) {
 	if len(description) < headerLength || string(description[:len(magic)]) != magic {
 		return nil, errors.New("it does not begin as a dictionary-compressed Zstandard stream")
 	}
 	if sum := sha256.Sum256(before); !bytes.Equal(description[len(magic):headerLength], sum[:]) {
-		return nil, ErrMismatch
+		return nil, errMismatch
 	}
 	frame := description[headerLength:]
 	if n, err := frameLength(frame); err != nil {

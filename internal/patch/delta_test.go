@@ -124,7 +124,7 @@ func TestApplyDeltaRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Apply(zstdType, before[1:], good); !errors.Is(err, ErrMismatch) {
+	if _, err := Apply(zstdType, before[1:], good); !errors.Is(err, errMismatch) {
 		t.Errorf("another bitstream: %v", err)
 	}
 	header := string(good[:headerLength])
@@ -145,7 +145,7 @@ func TestApplyDeltaRefuses(t *testing.T) {
 		"cut off block":          header + frame + "\x20\x05\x29\x00\x00x",
 		"wrong length":           header + frame + "\x20\x02\x09\x00\x00x",
 	} {
-		if got, err := Apply(zstdType, before, []byte(description)); err == nil || errors.Is(err, ErrMismatch) {
+		if got, err := Apply(zstdType, before, []byte(description)); err == nil || errors.Is(err, errMismatch) {
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)
 		}
 	}

@@ -270,7 +270,7 @@ func TestApplyJSON(t *testing.T) {
 		if string(got) != test.want && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s to %s: %s, %v, want %s", test.operations, test.before, got, err, test.want)
 		}
-		if errors.Is(err, ErrMismatch) != (test.want == none) {
+		if errors.Is(err, errMismatch) != (test.want == none) {
 			t.Errorf("%s to %s: %v", test.operations, test.before, err)
 		}
 	}

@@ -7,7 +7,6 @@ package patch
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -36,10 +35,6 @@ const minLength = 1024
 // fraction is how many times a description must fit into what it describes: a
 // Destination also has to read its own copy again, and to check what came out.
 const fraction = 3
-
-// ErrMismatch says that a description is not one of how this bitstream changed, but of
-// how another one did.
-var ErrMismatch = errors.New("the description is of a change to another bitstream")
 
 const (
 	jsonType = "application/json-patch+json"
@@ -91,30 +86,6 @@ func Make(mediaType string, before, now []byte) (*Patch, error) {
 
 // isSmall reports whether a description is small enough.
 func isSmall(description, now []byte) bool { return len(description) < len(now)/fraction }
-
-// Apply returns what a description of a media type makes of a bitstream. The error wraps
-// ErrMismatch if the description is not one of a change to it, and errors.ErrUnsupported
-// if it is of a media type, or a JSON Patch with an operation, that Make does not write.
-// What it takes of time and memory is bounded, whatever the description.
-func Apply(mediaType string, before, description []byte) ([]byte, error) {
-	if max(len(before), len(description)) > MaxLength {
-		return nil, fmt.Errorf("applying a description: longer than %d bytes", MaxLength)
-	}
-	var now []byte
-	var err error
-	switch t := essence(mediaType); t {
-	case jsonType:
-		now, err = applyJSON(before, description)
-	case zstdType:
-		now, err = applyDelta(before, description)
-	default:
-		err = fmt.Errorf("the media type %q: %w", t, errors.ErrUnsupported)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("applying a description: %w", err)
-	}
-	return now, nil
-}
 
 // essence returns a media type without parameters, in small letters.
 func essence(mediaType string) string {

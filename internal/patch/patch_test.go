@@ -260,8 +260,8 @@ func TestApplyRefuses(t *testing.T) {
 		{"", "a", "b", errors.ErrUnsupported},
 		{"application/json", "{}", "[]", errors.ErrUnsupported},
 		{"application/json-patch+json", "[]", `[{"op":"test","path":"","value":[]}]`, errors.ErrUnsupported},
-		{"Application/JSON-Patch+json; charset=utf-8", "[]", `[{"op":"remove","path":"/0"}]`, ErrMismatch},
-		{"application/x-zstd-patch", "a", magic + strings.Repeat("x", 32) + "(\xb5/\xfd\x20\x00\x01\x00\x00", ErrMismatch},
+		{"Application/JSON-Patch+json; charset=utf-8", "[]", `[{"op":"remove","path":"/0"}]`, errMismatch},
+		{"application/x-zstd-patch", "a", magic + strings.Repeat("x", 32) + "(\xb5/\xfd\x20\x00\x01\x00\x00", errMismatch},
 	} {
 		if _, err := Apply(test.mediaType, []byte(test.before), []byte(test.description)); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", test.mediaType, err, test.want)
