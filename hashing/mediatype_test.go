@@ -82,6 +82,7 @@ func longName(s string) string { return strings.Repeat(s, 4096) }
 // duplicates; keys that differ only in case are what is left to find.
 func TestExtensionTypes(t *testing.T) {
 	t.Parallel()
+	checkLines(t)
 	longest := 0
 	for ext, mediaType := range extensionTypes {
 		longest = max(longest, len(ext))
@@ -95,6 +96,24 @@ func TestExtensionTypes(t *testing.T) {
 	}
 	if longest != longestExtension {
 		t.Errorf("the longest extension has %d bytes, not %d", longest, longestExtension)
+	}
+}
+
+// checkLines sees that no line of the table is passed over, or takes the place of another.
+func checkLines(t *testing.T) {
+	t.Helper()
+	seen := map[string]bool{}
+	for line := range strings.Lines(mediaTypes) {
+		line, _, _ = strings.Cut(line, "#")
+		switch fields := strings.Fields(line); {
+		case len(fields) == 0:
+		case len(fields) != 2:
+			t.Errorf("%q is not an extension and its media type", line)
+		case seen[fields[0]]:
+			t.Errorf("the extension %q is in the table twice", fields[0])
+		default:
+			seen[fields[0]] = true
+		}
 	}
 }
 
