@@ -66,11 +66,7 @@ type setting struct {
 // allSettings returns the settings that have a flag, and the source.
 func allSettings() []setting {
 	all := []setting{{name: sourceKey, usage: "directory that is published", value: `"."`}}
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f := &sourceFlags{}
-	f.addFlags(flags)
-	f.addDryRun(flags)
-	flags.VisitAll(func(flag *pflag.Flag) {
+	settingFlags().VisitAll(func(flag *pflag.Flag) {
 		_, usage := pflag.UnquoteUsage(flag)
 		all = append(all, setting{settingName(flag.Name), usage, tomlDefault(flag), kindOf(flag)})
 	})

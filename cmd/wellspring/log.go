@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/internal/remote"
@@ -131,14 +130,11 @@ func (f *logFlags) check(dir string) (since time.Time, err error) {
 
 // parseSince reads a time, or how long it was before now.
 func parseSince(s string, now time.Time) (time.Time, error) {
-	if t, err := resourcesync.ParseDateTime(s); err == nil {
-		return t, nil
-	}
-	ago, err := policy.ParseKeep(s)
+	t, err := timeOrAge(s, now)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("--since: %q is neither a time such as 2026-01-02 or 2026-01-02T03:04:05Z, nor how long ago that is, such as 36h, 7d, 12w, 6m or 2y", s)
+		return t, fmt.Errorf("--since: %q is neither a time such as 2026-01-02 or 2026-01-02T03:04:05Z, nor how long ago that is, such as 36h, 7d, 12w, 6m or 2y", s)
 	}
-	return ago.Before(now), nil
+	return t, nil
 }
 
 // open finds the publication in a directory or on a server.

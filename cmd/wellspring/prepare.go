@@ -67,7 +67,7 @@ too.
 	f.source.addFlags(flags)
 	host := flags.Lookup(hostFlag)
 	host.Usage = strings.Replace(host.Usage, "warn where limits of a `host` are passed", "write what a `host` needs", 1)
-	flags.BoolVarP(&f.source.dryRun, "dry-run", "n", false, "find out what would change, and write nothing")
+	flags.BoolVarP(&f.source.DryRun, "dry-run", "n", false, "find out what would change, and write nothing")
 	for _, name := range buildFlags() {
 		if flag := flags.Lookup(name); !slices.Contains(preparing, name) {
 			flag.Hidden = true
@@ -149,10 +149,10 @@ func (c *cli) prepare(cmd *cobra.Command, f *prepareFlags, args []string) error 
 	}
 	// It looks at no publication, so that those of build may ask for a first run for
 	// both of them without a word of where the last one would be.
-	f.source.previous, f.source.firstRun, f.source.requirePrevious = "", false, false
+	f.source.Previous = policy.Previous{}
 	o, err := f.source.options(cmd, l)
 	if err != nil {
-		return l.withOrigin(err)
+		return err
 	}
 	if err := f.check(cmd, o.Source); err != nil {
 		return err

@@ -32,10 +32,10 @@ first run after that removes it.
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.folder, "folder", "resourcesync", "`folder` of the documents in the publication")
+	flags.StringVar(&f.Identity.Folder, "folder", "resourcesync", "`folder` of the documents in the publication")
 	f.addKeepFlags(flags)
 	f.addPlan(flags)
-	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "find out what would go, and write nothing")
+	flags.BoolVarP(&f.DryRun, "dry-run", "n", false, "find out what would go, and write nothing")
 	return cmd
 }
 
@@ -44,18 +44,16 @@ func (c *cli) prune(cmd *cobra.Command, f *sourceFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	o := generator.Options{Out: l.publicationDir(args), DryRun: f.dryRun, LockTimeout: f.lockTimeout, Release: release(), Log: c.log()}
+	o := f.Options
+	o.Out, o.Release, o.Log = l.publicationDir(args), release(), c.log()
 	switch info, err := os.Stat(o.Out); {
 	case err != nil:
 		return &usageError{fmt.Errorf("the publication: %s: %w", o.Out, reason(err)), cmd.CommandPath()}
 	case !info.IsDir():
 		return &usageError{fmt.Errorf("the publication: %s is not a directory", o.Out), cmd.CommandPath()}
 	}
-	o.Identity.Folder = f.folder
-	for _, set := range []func(*generator.Options) error{f.setKeep, f.setClock, f.setPlan, l.setVersions, func(o *generator.Options) error { return l.keepSets(o, f) }} {
-		if err := set(&o); err != nil {
-			return &usageError{err, cmd.CommandPath()}
-		}
+	if err := l.complete(cmd, &o, f.setKeep, f.setClock, f.setPlan, l.setVersions, l.keepSets); err != nil {
+		return err
 	}
 	p, err := generator.Prune(cmd.Context(), o)
 	if err != nil {

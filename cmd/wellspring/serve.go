@@ -147,13 +147,13 @@ func (s *server) prepare(cmd *cobra.Command, f *serveFlags, l *loaded) (remove f
 	if _, err := s.when.options(); err != nil {
 		return nil, &usageError{err, cmd.CommandPath()}
 	}
-	passing := f.source.baseURL == ""
+	passing := f.source.Identity.BaseURL == ""
 	if passing {
-		f.source.baseURL = s.url
+		f.source.Identity.BaseURL = s.url
 	}
 	o, err := f.source.options(cmd, l)
 	if err != nil {
-		return nil, l.withOrigin(err)
+		return nil, err
 	}
 	if passing && o.Out == "" {
 		if o.Out, err = os.MkdirTemp("", "wellspring-serve-"); err != nil {

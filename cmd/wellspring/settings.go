@@ -46,12 +46,8 @@ type loaded struct {
 
 // settingKeys returns the settings that there are: those of build's flags.
 func settingKeys() []settings.Key {
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f := &sourceFlags{}
-	f.addFlags(flags)
-	f.addDryRun(flags)
 	keys := []settings.Key{{Name: sourceKey, Kind: settings.Text}}
-	flags.VisitAll(func(flag *pflag.Flag) {
+	settingFlags().VisitAll(func(flag *pflag.Flag) {
 		keys = append(keys, settings.Key{Name: settingName(flag.Name), Kind: kindOf(flag)})
 	})
 	return keys
@@ -227,7 +223,7 @@ func splitVariable(flag *pflag.Flag, text string) []string {
 	if kindOf(flag) != settings.List {
 		return []string{text}
 	}
-	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	return linesOf(text)
 }
 
 func setFlag(flag *pflag.Flag, values []string, origin string) error {
@@ -294,11 +290,11 @@ patches null where there is no such table.
 			if err != nil {
 				return err
 			}
-			if err := c.printSettings(cmd, l); err != nil || f.baseURL == "" {
+			if err := c.printSettings(cmd, l); err != nil || f.Identity.BaseURL == "" {
 				return err
 			}
 			_, err = f.options(cmd, l)
-			return l.withOrigin(err)
+			return err
 		},
 	}
 	f.addFlags(cmd.Flags())

@@ -19,7 +19,7 @@ import (
 )
 
 // setTables takes what the file of settings says that no flag does.
-func (l *loaded) setTables(o *generator.Options, f *sourceFlags) (err error) {
+func (l *loaded) setTables(o *generator.Options) (err error) {
 	text, origin := l.describedBy()
 	if o.DescribedBy, err = aboutURI(o, text, origin); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (l *loaded) setTables(o *generator.Options, f *sourceFlags) (err error) {
 	if err := l.setLinks(o); err != nil {
 		return err
 	}
-	if err := l.setSets(o, f); err != nil {
+	if err := l.setSets(o); err != nil {
 		return err
 	}
 	if err := l.setBeside(o); err != nil {
