@@ -65,7 +65,7 @@ type setting struct {
 
 // allSettings returns the settings that have a flag, and the source.
 func allSettings() []setting {
-	all := []setting{{name: sourceKey, usage: "directory that is published", value: `"."`}}
+	all := []setting{{sourceKey, "directory that is published", `"."`, settings.Text}}
 	settingFlags().VisitAll(func(flag *pflag.Flag) {
 		_, usage := pflag.UnquoteUsage(flag)
 		all = append(all, setting{settingName(flag.Name), usage, tomlDefault(flag), kindOf(flag)})
@@ -112,7 +112,7 @@ func settingsTemplate() string {
 		}
 		fmt.Fprintf(&b, "#%s\n", f.Header())
 		for _, field := range f.Fields {
-			fmt.Fprintf(&b, "#%s = %s\n", field.Name, map[string]string{"list of strings": "[]", "number": "0", "true or false": "false", "string": `""`}[field.Type])
+			fmt.Fprintf(&b, "#%s = %s\n", field.Name, map[settings.Kind]string{settings.List: "[]", settings.Number: "0", settings.Bool: "false", settings.Text: `""`}[field.Type])
 		}
 	}
 	return b.String()

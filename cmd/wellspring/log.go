@@ -75,11 +75,11 @@ func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
 	}
 	since, err := f.check(dir)
 	if err != nil {
-		return &usageError{err, cmd.CommandPath()}
+		return usage(cmd, err)
 	}
 	s, l, closeFiles, err := f.open(cmd.Context(), dir)
 	if err != nil {
-		return &readingError{err, httpclient.IsURL(dir)}
+		return reading(err, httpclient.IsURL(dir))
 	}
 	defer closeFiles()
 	lists := s.AllChanges()
@@ -94,19 +94,17 @@ func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
 		return c.showRuns(report, lists[0].From.Before(since), events)
 	}
 	if report.Resource, err = resourceURI(l, f.resource); err != nil {
-		return &usageError{err, cmd.CommandPath()}
+		return usage(cmd, err)
 	}
 	return c.showChanges(report, lists[0].From.Before(since), events)
 }
 
 // check checks the flags, and returns the time from which on changes are told.
 func (f *logFlags) check(dir string) (since time.Time, err error) {
-	switch info, err := os.Stat(dir); {
-	case httpclient.IsURL(dir):
-	case err != nil:
-		return since, fmt.Errorf("the publication: %s: %w", dir, reason(err))
-	case !info.IsDir():
-		return since, fmt.Errorf("the publication: %s is not a directory", dir)
+	if !httpclient.IsURL(dir) {
+		if err := checkPublication(dir); err != nil {
+			return since, err
+		}
 	}
 	if f.folder != "" {
 		if _, err := layout.OfFolder(f.folder); err != nil {
@@ -252,7 +250,7 @@ func (c *cli) showRuns(report *logReport, some bool, events snapshot.Events) err
 	none := true
 	for r, err := range snapshot.Runs(events) {
 		if err != nil {
-			return &readingError{err, false}
+			return reading(err, false)
 		}
 		none = false
 		at := resourcesync.FormatDateTime(r.At)
@@ -278,7 +276,7 @@ func (c *cli) showChanges(report *logReport, some bool, events snapshot.Events) 
 	none := true
 	for e, err := range snapshot.EventsOf(events, report.Resource) {
 		if err != nil {
-			return &readingError{err, false}
+			return reading(err, false)
 		}
 		none = false
 		if c.json {
@@ -337,26 +335,18 @@ func shortHash(h resourcesync.Hash) string {
 	return algorithm + ":" + digest[:min(len(digest), digits)]
 }
 
-// readingError says that a publication could not be read, by a command that writes
-// nothing.
-type readingError struct {
-	err    error
-	served bool // it is on a server
-}
-
-func (e *readingError) Error() string { return e.err.Error() }
-func (e *readingError) Unwrap() error { return e.err }
-
-// hint says what to do about it.
-func (e *readingError) hint() string {
-	var damaged *snapshot.DamagedError
-	switch {
-	case errors.As(e.err, &damaged) && e.served:
-		return "If it is being uploaded just now, try again when that is done. Else restore the publication from a copy."
-	case errors.As(e.err, &damaged):
-		return "Restore the publication from a copy."
-	case errors.Is(e.err, snapshot.ErrNone):
-		return "Give the directory that was given to build, or as --out to it."
+// reading says that a publication could not be read, by a command that writes nothing.
+func reading(err error, served bool) error {
+	hint := ""
+	switch damaged := is[*snapshot.DamagedError](err); {
+	case is[signalError](err):
+		return err
+	case damaged && served:
+		hint = "If it is being uploaded just now, try again when that is done. Else restore the publication from a copy."
+	case damaged:
+		hint = "Restore the publication from a copy."
+	case errors.Is(err, snapshot.ErrNone):
+		hint = "Give the directory that was given to build, or as --out to it."
 	}
-	return ""
+	return &failure{err: err, code: exitFailed, hint: hint}
 }

@@ -70,24 +70,6 @@ is live already) and topics, each with set, topic, hub, changes (how many), stat
 	return cmd
 }
 
-// notifyError says that what is published was not told, and what to do.
-type notifyError struct {
-	err    error
-	hint   string
-	topics []topicJSON // what became of them
-}
-
-func (e *notifyError) Error() string { return "published, not notified: " + e.err.Error() }
-func (e *notifyError) Unwrap() error { return e.err }
-
-// topicsOf returns what an error of notify knows of topics.
-func topicsOf(err error) []topicJSON {
-	if e, ok := errors.AsType[*notifyError](err); ok {
-		return e.topics
-	}
-	return nil
-}
-
 func (c *cli) notify(cmd *cobra.Command, f *notifyFlags, name string) error {
 	mode, err := notify.ParseMode(f.mode)
 	if err != nil {
@@ -105,7 +87,7 @@ func (c *cli) notify(cmd *cobra.Command, f *notifyFlags, name string) error {
 		}
 	}}
 	if err := n.read(); err != nil {
-		return &apartError{err}
+		return apart(err)
 	}
 	if err = n.run(cmd.Context()); err != nil && c.json {
 		return err
@@ -192,7 +174,7 @@ func (n *notifying) run(ctx context.Context) error {
 		return nil
 	}
 	if err := n.checkNotes(); err != nil {
-		return &apartError{err}
+		return apart(err)
 	}
 	if err := n.await(ctx); err != nil {
 		return err
@@ -202,7 +184,7 @@ func (n *notifying) run(ctx context.Context) error {
 	for i := range n.todo {
 		err := n.send(ctx, &n.todo[i])
 		if ctx.Err() != nil {
-			return &apartError{context.Cause(ctx)}
+			return apart(context.Cause(ctx))
 		}
 		if err != nil {
 			failed++
@@ -240,7 +222,7 @@ func (n *notifying) await(ctx context.Context) (err error) {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return &apartError{err}
+		return apart(err)
 	case n.f.wait > 0:
 		return n.failed(err, "Nothing was sent. Upload the publication, or wait for longer.")
 	}
@@ -248,7 +230,7 @@ func (n *notifying) await(ctx context.Context) (err error) {
 }
 
 func (n *notifying) failed(err error, hint string) error {
-	return &notifyError{err, hint, n.found.Topics}
+	return &failure{fmt.Errorf("published, not notified: %w", err), exitFailed, hint, n.found.Topics}
 }
 
 // send sends one notification, and notes that.

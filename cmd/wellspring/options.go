@@ -45,7 +45,7 @@ func (l *loaded) complete(cmd *cobra.Command, o *generator.Options, steps ...fun
 		err = steps[i](o)
 	}
 	if err != nil {
-		return l.withOrigin(&usageError{err, cmd.CommandPath()})
+		return usage(cmd, l.withOrigin(err))
 	}
 	return nil
 }
@@ -188,6 +188,18 @@ func (f *sourceFlags) setPage(o *generator.Options) error {
 	}
 	if o.Page.Template, err = templates.ParsePage(file, string(text)); err != nil {
 		return fmt.Errorf("--page: %w", err)
+	}
+	return nil
+}
+
+// checkPublication makes sure that a directory is there.
+func checkPublication(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("the publication: %s: %w", dir, reason(err))
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("the publication: %s is not a directory", dir)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,10 +51,10 @@ With --format json, the plan goes to the standard output as one JSON value.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := c.plan(cmd, f, args[0])
-			if _, usage := errors.AsType[*usageError](err); err == nil || usage {
+			if err == nil || isUsage(err) {
 				return err
 			}
-			return &apartError{err}
+			return apart(err)
 		},
 	}
 	flags := cmd.Flags()

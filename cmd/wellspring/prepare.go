@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,18 +162,15 @@ func (c *cli) prepare(cmd *cobra.Command, f *prepareFlags, args []string) error 
 	p.found.DryRun = o.DryRun
 	p.found.Files, p.found.Warnings = []preparedFileJSON{}, []string{}
 	if err := p.setSets(); err != nil {
-		return &usageError{err, cmd.CommandPath()}
+		return usage(cmd, err)
 	}
 	if p.root, err = os.OpenRoot(o.Source); err != nil {
-		return &apartError{fmt.Errorf("opening the site: %w", err)}
+		return apart(fmt.Errorf("opening the site: %w", err))
 	}
 	defer p.root.Close()
-	for _, step := range []func(*cobra.Command) error{p.pages, p.robots, p.hosts} {
-		if err := step(cmd); err != nil {
-			if _, isUsage := errors.AsType[*usageError](err); isUsage {
-				return err
-			}
-			return &apartError{err}
+	for _, step := range []func(context.Context) error{p.pages, p.robots, p.hosts} {
+		if err := step(cmd.Context()); err != nil {
+			return apart(err)
 		}
 	}
 	return p.print()
@@ -220,7 +218,7 @@ func (p *preparation) warn(format string, args ...any) {
 }
 
 // pages puts links into HTML pages.
-func (p *preparation) pages(cmd *cobra.Command) error {
+func (p *preparation) pages(ctx context.Context) error {
 	if !p.f.htmlLinks {
 		return nil
 	}
@@ -233,7 +231,7 @@ func (p *preparation) pages(cmd *cobra.Command) error {
 			}
 		},
 	}
-	r, err := run.Run(cmd.Context())
+	r, err := run.Run(ctx)
 	if err != nil {
 		return fmt.Errorf("--html-links: %w", err)
 	}
@@ -264,7 +262,7 @@ func (p *preparation) ownFolders() (own []scanner.Own) {
 }
 
 // robots brings robots.txt up to date.
-func (p *preparation) robots(*cobra.Command) error {
+func (p *preparation) robots(context.Context) error {
 	if !p.f.robots {
 		return nil
 	}
@@ -308,7 +306,7 @@ func (p *preparation) hubs() (hubs []prepare.Hub) {
 }
 
 // hosts writes what hosts need.
-func (p *preparation) hosts(cmd *cobra.Command) error {
+func (p *preparation) hosts(ctx context.Context) error {
 	if len(p.f.source.hosts) == 0 {
 		return nil
 	}
@@ -332,8 +330,8 @@ func (p *preparation) hosts(cmd *cobra.Command) error {
 		p.warn("the publication is in %s, and not in %s: what hosts read belongs to the top of what is uploaded", outDir(p.o), filepath.Clean(p.o.Source))
 	}
 	for _, name := range p.f.source.hosts {
-		if cmd.Context().Err() != nil {
-			return context.Cause(cmd.Context())
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		r, err := site.WriteHost(p.root, name, p.o.DryRun)
 		if err == nil {
@@ -343,7 +341,7 @@ func (p *preparation) hosts(cmd *cobra.Command) error {
 			return fmt.Errorf("--host %s: %w", name, err)
 		}
 	}
-	limits, warnings := checkLimits(cmd.Context(), p.o, p.f.source.hosts)
+	limits, warnings := checkLimits(ctx, p.o, p.f.source.hosts)
 	p.found.HostLimits = limits
 	p.found.Warnings = append(p.found.Warnings, warnings...)
 	return nil
@@ -458,14 +456,10 @@ func (p *preparation) print() error {
 	case len(p.texts) > 0:
 		p.c.tell("%s", text)
 	default:
-		if err := p.c.print("%s", text); err != nil {
-			return err
-		}
+		p.c.print("%s", text)
 	}
 	for _, r := range p.texts {
-		if _, err := p.c.stdout.Write([]byte(r.Text)); err != nil {
-			return &outputError{err}
-		}
+		io.WriteString(p.c.stdout, r.Text)
 	}
 	return nil
 }

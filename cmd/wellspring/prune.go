@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -46,11 +45,8 @@ func (c *cli) prune(cmd *cobra.Command, f *sourceFlags, args []string) error {
 	}
 	o := f.Options
 	o.Out, o.Release, o.Log = l.publicationDir(args), release(), c.log()
-	switch info, err := os.Stat(o.Out); {
-	case err != nil:
-		return &usageError{fmt.Errorf("the publication: %s: %w", o.Out, reason(err)), cmd.CommandPath()}
-	case !info.IsDir():
-		return &usageError{fmt.Errorf("the publication: %s is not a directory", o.Out), cmd.CommandPath()}
+	if err := checkPublication(o.Out); err != nil {
+		return usage(cmd, err)
 	}
 	if err := l.complete(cmd, &o, f.setKeep, f.setClock, f.setPlan, l.setVersions, l.keepSets); err != nil {
 		return err

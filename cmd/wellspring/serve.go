@@ -73,17 +73,16 @@ unless --out says where, so that nothing is left behind.
 }
 
 func (c *cli) serve(cmd *cobra.Command, f *serveFlags, args []string) (err error) {
-	usage := func(err error) error { return &usageError{err, cmd.CommandPath()} }
 	l, err := c.load(cmd, args)
 	if err != nil {
 		return err
 	}
 	if err := f.check(l); err != nil {
-		return usage(err)
+		return usage(cmd, err)
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return usage(fmt.Errorf("%w: give another address with --listen, such as 127.0.0.1:8001", err))
+		return usage(cmd, fmt.Errorf("%w: give another address with --listen, such as 127.0.0.1:8001", err))
 	}
 	defer listener.Close()
 	s := &server{cli: c, url: urlOf(listener.Addr()), dirs: []string{l.publicationDir(args)}}
@@ -97,7 +96,7 @@ func (c *cli) serve(cmd *cobra.Command, f *serveFlags, args []string) (err error
 	for _, dir := range s.dirs {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
-			return usage(fmt.Errorf("%s: %w", dir, reason(err)))
+			return usage(cmd, fmt.Errorf("%s: %w", dir, reason(err)))
 		}
 		defer root.Close()
 		s.roots = append(s.roots, root)
@@ -145,7 +144,7 @@ func (s *server) prepare(cmd *cobra.Command, f *serveFlags, l *loaded) (remove f
 	remove = func() error { return nil }
 	s.when = f.when
 	if _, err := s.when.options(); err != nil {
-		return nil, &usageError{err, cmd.CommandPath()}
+		return nil, usage(cmd, err)
 	}
 	passing := f.source.Identity.BaseURL == ""
 	if passing {
@@ -166,7 +165,7 @@ func (s *server) prepare(cmd *cobra.Command, f *serveFlags, l *loaded) (remove f
 		}
 	}
 	if s.builder, err = s.newRebuilder(o, f.source.hosts); err != nil {
-		return nil, errors.Join(&usageError{err, cmd.CommandPath()}, remove())
+		return nil, errors.Join(usage(cmd, err), remove())
 	}
 	s.dirs = []string{o.Source}
 	if o.Out != "" {
@@ -234,7 +233,7 @@ func (s *server) run(ctx context.Context, l net.Listener) error {
 	case ctx.Err() != nil:
 		// What there was to say has been said, and nothing was kept from being published.
 		s.json = false
-		return &apartError{context.Cause(ctx)}
+		return apart(context.Cause(ctx))
 	}
 	return served
 }

@@ -95,7 +95,7 @@ func (l *loaded) set(o *generator.Options, s *settings.Set) (set policy.Set, err
 	if s.Archive != nil {
 		set.Archive = s.Archive
 	}
-	if set.DescribedBy, err = aboutURI(o, s.DescribedBy, ""); err != nil {
+	if set.DescribedBy, err = aboutURI(o, s.DescribedBy); err != nil {
 		return set, err
 	}
 	if set.Hub = cmp.Or(s.Hub, o.Hub); set.Hub == "none" {

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/settings"
 	"github.com/wellspring-sync/wellspring/verify"
 )
@@ -72,9 +70,8 @@ func (c *cli) load(cmd *cobra.Command, args []string) (*loaded, error) {
 	c.warnOfVariables()
 	var err error
 	if l.file, err = c.readSettings(); err != nil {
-		var odd *settings.Error
-		if errors.As(err, &odd) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, settings.ErrNoFile) {
-			err = &usageError{err, cmd.CommandPath()}
+		if is[*settings.Error](err) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, settings.ErrNoFile) {
+			err = usage(cmd, err)
 		}
 		return nil, err
 	}
@@ -85,7 +82,7 @@ func (c *cli) load(cmd *cobra.Command, args []string) (*loaded, error) {
 		err = errors.Join(err, l.apply(flag))
 	})
 	if err != nil {
-		return nil, &usageError{err, cmd.CommandPath()}
+		return nil, usage(cmd, err)
 	}
 	l.setSource(args)
 	return l, l.setPackageSize(cmd)
@@ -94,11 +91,7 @@ func (c *cli) load(cmd *cobra.Command, args []string) (*loaded, error) {
 // withOrigin adds to an error about a flag where its value is from, if it is not
 // from there.
 func (l *loaded) withOrigin(err error) error {
-	usage, ok := errors.AsType[*usageError](err)
-	if !ok {
-		return err
-	}
-	rest, ok := strings.CutPrefix(usage.Error(), "--")
+	rest, ok := strings.CutPrefix(err.Error(), "--")
 	if !ok {
 		return err
 	}
@@ -107,7 +100,7 @@ func (l *loaded) withOrigin(err error) error {
 	case "", fromDefault, fromFlag:
 		return err
 	default:
-		return &usageError{fmt.Errorf("%s: %w", origin, usage.err), usage.command}
+		return fmt.Errorf("%s: %w", origin, err)
 	}
 }
 
@@ -238,18 +231,16 @@ func setFlag(flag *pflag.Flag, values []string, origin string) error {
 	return nil
 }
 
-// relative makes paths in a file of settings relative to that file.
+// relative makes a path in a file of settings relative to that file.
 func (l *loaded) relative(key string, values []string) []string {
 	switch key {
-	case "out", "cache", "previous", "page", sourceKey:
-	default:
-		return values
-	}
-	values = slices.Clone(values)
-	for i, v := range values {
-		if v != "" && !filepath.IsAbs(v) && !httpclient.IsURL(v) && !((key == "cache" || key == "page") && v == "none") {
-			values[i] = filepath.Join(filepath.Dir(l.file.Name), v)
+	case "cache", "page":
+		if values[0] == "none" {
+			return values
 		}
+		fallthrough
+	case "out", "previous", sourceKey:
+		return []string{l.relativeTo(values[0])}
 	}
 	return values
 }
@@ -325,43 +316,34 @@ func (c *cli) printSettings(cmd *cobra.Command, l *loaded) error {
 		}
 		all = append(all, settingJSON{key, value, l.origins[key]})
 	})
-	text, origin := l.describedBy()
-	all = append(all, settingJSON{"described_by", text, origin})
-	text, origin = l.hubSetting()
-	all = append(all, settingJSON{"hub", text, origin})
-	var file *string
-	if l.file != nil {
-		file = &l.file.Name
+	for _, key := range [...]string{"described_by", "hub"} {
+		text, origin := l.withoutFlag(key)
+		all = append(all, settingJSON{key, text, origin})
 	}
+	tables := l.tables()
 	if c.json {
+		var file *string
+		if l.file != nil {
+			file = &l.file.Name
+		}
 		return c.writeJSON(struct {
 			File     *string       `json:"file"`
 			Settings []settingJSON `json:"settings"`
 			tablesJSON
-		}{file, all, l.tables()})
+		}{file, all, tables})
 	}
-	if file == nil {
-		if err := c.print("There is no %s here: wellspring init writes one.\n", settings.Name); err != nil {
-			return err
-		}
+	if l.file == nil {
+		c.print("There is no %s here: wellspring init writes one.\n", settings.Name)
 	}
 	for _, s := range all {
-		if err := c.print("%-17s %-40v (%s)\n", s.Name, shownValue(s.Value), s.From); err != nil {
-			return err
-		}
+		c.print("%-17s %-40v (%s)\n", s.Name, shownValue(s.Value), s.From)
 	}
-	tables := l.tables()
 	for _, s := range slices.Concat(tables.Sets, tables.Links, tables.Resources) {
-		if err := c.print("[[%s]] %s (%s)\n", s.Name, s.Value, s.From); err != nil {
-			return err
-		}
+		c.print("[[%s]] %s (%s)\n", s.Name, s.Value, s.From)
 	}
 	for _, s := range []*settingJSON{tables.Versions, tables.Patches} {
-		if s == nil {
-			continue
-		}
-		if err := c.print("[%s] %s (%s)\n", s.Name, s.Value, s.From); err != nil {
-			return err
+		if s != nil {
+			c.print("[%s] %s (%s)\n", s.Name, s.Value, s.From)
 		}
 	}
 	return nil

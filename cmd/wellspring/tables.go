@@ -12,7 +12,6 @@ import (
 	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/links"
 	"github.com/wellspring-sync/wellspring/internal/notify"
-	"github.com/wellspring-sync/wellspring/internal/settings"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
@@ -20,12 +19,13 @@ import (
 
 // setTables takes what the file of settings says that no flag does.
 func (l *loaded) setTables(o *generator.Options) (err error) {
-	text, origin := l.describedBy()
-	if o.DescribedBy, err = aboutURI(o, text, origin); err != nil {
-		return err
+	text, origin := l.withoutFlag("described_by")
+	if o.DescribedBy, err = aboutURI(o, text); err != nil {
+		return fmt.Errorf("%s: %w", origin, err)
 	}
-	if o.Hub, err = l.hub(); err != nil {
-		return err
+	o.Hub, origin = l.withoutFlag("hub")
+	if err := checkHub(o.Hub); err != nil {
+		return fmt.Errorf("%s: %w", origin, err)
 	}
 	if l.file == nil {
 		return nil
@@ -59,16 +59,13 @@ func (l *loaded) setTables(o *generator.Options) (err error) {
 func (l *loaded) at(line int) string { return fmt.Sprintf("%s:%d", l.file.Name, line) }
 
 // aboutURI returns the URI of what describes a Source or a set of resources.
-func aboutURI(o *generator.Options, text, origin string) (string, error) {
+func aboutURI(o *generator.Options, text string) (string, error) {
 	if text == "" || resourcesync.IsURI(text) {
 		return text, nil
 	}
 	name := strings.TrimPrefix(text, "/")
 	if info, err := os.Stat(filepath.Join(o.Source, filepath.FromSlash(name))); !fs.ValidPath(name) || err != nil || !info.Mode().IsRegular() {
-		if origin != "" {
-			origin += ": "
-		}
-		return "", fmt.Errorf("%sdescribed_by is %q, which is neither a URI nor a file of the source", origin, text)
+		return "", fmt.Errorf("described_by is %q, which is neither a URI nor a file of the source", text)
 	}
 	own, err := layout.New(o.Identity)
 	if err != nil {
@@ -77,37 +74,13 @@ func aboutURI(o *generator.Options, text, origin string) (string, error) {
 	return own.URI(name), nil
 }
 
-// describedBy returns what describes the Source, and where that is said.
-func (l *loaded) describedBy() (text, origin string) {
-	return l.withoutFlag("described_by", func(f *settings.File) (string, int) { return f.DescribedBy, f.DescribedByLine })
-}
-
-// hubSetting returns the hub that the settings name, and where.
-func (l *loaded) hubSetting() (text, origin string) {
-	return l.withoutFlag("hub", func(f *settings.File) (string, int) { return f.Hub, f.HubLine })
-}
-
 // withoutFlag returns a setting at the top of the file that has no flag, and where it is
 // said.
-func (l *loaded) withoutFlag(key string, inFile func(*settings.File) (text string, line int)) (text, origin string) {
-	if text := os.Getenv(variable(key)); text != "" {
-		return text, variable(key)
-	}
-	if l.file != nil {
-		if text, line := inFile(l.file); text != "" {
-			return text, l.at(line)
-		}
+func (l *loaded) withoutFlag(key string) (text, origin string) {
+	if text, origin, _ := l.text(key); text != "" {
+		return text, origin
 	}
 	return "", fromDefault
-}
-
-// hub returns the hub through which changes of documents are told, or nothing.
-func (l *loaded) hub() (string, error) {
-	text, origin := l.hubSetting()
-	if err := checkHub(text); err != nil {
-		return "", fmt.Errorf("%s: %w", origin, err)
-	}
-	return text, nil
 }
 
 // checkHub returns an error for a setting that cannot be the URL of a hub.

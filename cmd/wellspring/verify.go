@@ -90,7 +90,7 @@ func (c *cli) verify(cmd *cobra.Command, f *verifyFlags, args []string) error {
 	place := l.publicationDir(args)
 	o, err := f.options(place)
 	if err != nil {
-		return &usageError{err, cmd.CommandPath()}
+		return usage(cmd, err)
 	}
 	if len(o.Resources) == 0 && !httpclient.IsURL(place) && place == l.publicationDir(nil) {
 		o.Resources = l.resources()
@@ -103,7 +103,11 @@ func (c *cli) verify(cmd *cobra.Command, f *verifyFlags, args []string) error {
 	report, err := verify.Check(cmd.Context(), place, o)
 	p.clear()
 	if err != nil {
-		return &auditError{err}
+		hint := "Nothing can be said about the publication."
+		if errors.Is(err, context.Canceled) {
+			hint = ""
+		}
+		return &failure{err: err, code: exitFailed, hint: hint}
 	}
 	c.annotateFindings(report)
 	c.summarize(auditMarkdown(report, f.strict))
@@ -111,7 +115,7 @@ func (c *cli) verify(cmd *cobra.Command, f *verifyFlags, args []string) error {
 		return err
 	}
 	if err := f.writeFiles(report); err != nil {
-		return &outputError{err}
+		return untold(err)
 	}
 	if report.Errors > 0 || f.strict && report.Warnings > 0 {
 		return errFound
@@ -224,18 +228,4 @@ func wrap(s string, width int) string {
 		column += len(word)
 	}
 	return b.String()
-}
-
-// auditError says that an audit could not be done.
-type auditError struct{ err error }
-
-func (e *auditError) Error() string { return e.err.Error() }
-func (e *auditError) Unwrap() error { return e.err }
-
-// hint says what to do about it.
-func (e *auditError) hint() string {
-	if errors.Is(e.err, context.Canceled) {
-		return ""
-	}
-	return "Nothing can be said about the publication."
 }

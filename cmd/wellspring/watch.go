@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"path"
 	"path/filepath"
@@ -73,11 +72,11 @@ every 10 seconds; --poll 1m does that from the start.
 			}
 			w, err := when.options()
 			if err != nil {
-				return &usageError{err, cmd.CommandPath()}
+				return usage(cmd, err)
 			}
 			b, err := c.newRebuilder(o, f.hosts)
 			if err != nil {
-				return &usageError{err, cmd.CommandPath()}
+				return usage(cmd, err)
 			}
 			return b.watch(cmd.Context(), w)
 		},
@@ -121,9 +120,9 @@ func (b *rebuilder) watch(ctx context.Context, w watch.Options) error {
 	}
 	err := watch.Watch(ctx, w, b.build)
 	b.json = false // whoever reads line by line has them all
-	if _, isOutput := errors.AsType[*outputError](err); ctx.Err() != nil && !b.interrupted && !isOutput {
+	if ctx.Err() != nil && !b.interrupted && !is[*failure](err) {
 		// There was nothing to do: what explain says of a build would be wrong.
-		return &apartError{context.Cause(ctx)}
+		return apart(context.Cause(ctx))
 	}
 	return err
 }
@@ -193,49 +192,29 @@ func (b *rebuilder) printBuilt(r *generator.Report) error {
 	return b.print("%s %s\n", time.Now().Format(time.TimeOnly), what)
 }
 
-func (c *cli) writeLine(v any) error {
-	e := json.NewEncoder(c.escaped(c.stdout))
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return &outputError{err}
-	}
-	return nil
-}
-
 // fail reports the error of a build, unless the last one had the same. What the source
 // itself is refused for needs no second look until it changes.
 func (b *rebuilder) fail(err error) error {
-	code, hint := explain(err)
-	text := err.Error()
+	j := explained(err)
 	refusal, refused := errors.AsType[*policy.Refusal](err)
 	passes := refused && refusal.Passes
-	same := text
+	same := j.Error
 	if passes { // what it says changes with the time
 		same = refusal.Flag
 	}
 	if same != b.lastFail {
 		b.lastFail = same
-		b.tell("wellspring: %s\n", text)
-		if hint != "" {
-			b.tell("  %s\n", hint)
-		}
+		b.tellFailure(j)
 		if b.json {
-			if err := b.writeLine(failure{text, hint, code}); err != nil {
+			if err := b.writeLine(j); err != nil {
 				return err
 			}
 		}
 	}
-	if code == exitRefused && !passes {
+	if j.ExitCode == exitRefused && !passes {
 		return nil
 	}
 	return watch.ErrAgain
-}
-
-// failure is an error as programs get it.
-type failure struct {
-	Error    string `json:"error"`
-	Hint     string `json:"hint,omitempty"`
-	ExitCode int    `json:"exit_code"`
 }
 
 // ignored returns a function that knows what cannot change what is published: the
