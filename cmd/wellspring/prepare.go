@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/generator/policy"
@@ -69,22 +70,10 @@ too.
 	host := flags.Lookup(hostFlag)
 	host.Usage = strings.Replace(host.Usage, "warn where limits of a `host` are passed", "write what a `host` needs", 1)
 	flags.BoolVarP(&f.source.DryRun, "dry-run", "n", false, "find out what would change, and write nothing")
-	for _, name := range buildFlags() {
-		if flag := flags.Lookup(name); !slices.Contains(preparing, name) {
-			flag.Hidden = true
-		}
-	}
+	settingFlags().VisitAll(func(flag *pflag.Flag) {
+		flags.Lookup(flag.Name).Hidden = !slices.Contains(preparing, flag.Name)
+	})
 	return cmd
-}
-
-// buildFlags are the names of the flags that say what is published.
-func buildFlags() (names []string) {
-	for _, key := range settingKeys() {
-		if key.Name != sourceKey {
-			names = append(names, strings.ReplaceAll(key.Name, "_", "-"))
-		}
-	}
-	return names
 }
 
 // check returns an error if what is asked for cannot be.
@@ -129,18 +118,16 @@ type preparation struct {
 	f    *prepareFlags
 	o    generator.Options
 	own  layout.Layout
-	sets []namedSet
+	sets []preparedSet // one that has all files, if there are none with names
 	root *os.Root
 
 	found preparedJSON
-	texts []prepare.HostResult // to be printed
 }
 
-// namedSet is a set of resources as the settings have it.
-type namedSet struct {
+// preparedSet is a set of resources, and where its documents are.
+type preparedSet struct {
+	policy.Set
 	layout layout.Layout
-	rules  *policy.Selection
-	name   string
 }
 
 func (c *cli) prepare(cmd *cobra.Command, f *prepareFlags, args []string) error {
@@ -159,8 +146,7 @@ func (c *cli) prepare(cmd *cobra.Command, f *prepareFlags, args []string) error 
 		return err
 	}
 	p := &preparation{c: c, f: f, o: o}
-	p.found.DryRun = o.DryRun
-	p.found.Files, p.found.Warnings = []preparedFileJSON{}, []string{}
+	p.found = preparedJSON{DryRun: o.DryRun, Files: []prepare.File{}, Warnings: []string{}}
 	if err := p.setSets(); err != nil {
 		return usage(cmd, err)
 	}
@@ -181,34 +167,33 @@ func (p *preparation) setSets() (err error) {
 	if p.own, err = layout.New(p.o.Identity); err != nil {
 		return err
 	}
-	for i := range p.o.Sets {
-		s := &p.o.Sets[i]
-		set := namedSet{rules: &s.Resources, name: s.Name}
-		if set.layout, err = s.Layout(p.own); err != nil {
+	for _, s := range p.o.Sets {
+		l, err := s.Layout(p.own)
+		if err != nil {
 			return err
 		}
-		p.sets = append(p.sets, set)
+		p.sets = append(p.sets, preparedSet{s, l})
+	}
+	if len(p.sets) == 0 {
+		p.sets = []preparedSet{{policy.Set{Hub: p.o.Hub}, p.own}}
 	}
 	return nil
 }
 
 // has reports whether a file is in the set, whatever its size is.
-func (s *namedSet) has(f *scanner.File) bool {
-	return s.rules.Matches(f.Path, cmp.Or(hashing.ByExtension(f.Path), "application/octet-stream"))
+func (s *preparedSet) has(f *scanner.File) bool {
+	return s.Resources.Matches(f.Path, cmp.Or(hashing.ByExtension(f.Path), "application/octet-stream"))
 }
 
 // lists returns the Capability Lists to which pages can link.
 func (p *preparation) lists() (lists []prepare.List) {
-	if len(p.sets) == 0 {
-		return []prepare.List{{URI: p.own.CapabilityList().URI}}
-	}
 	for i := range p.sets {
 		s := &p.sets[i]
-		if s.rules.IsTimed() {
-			p.warn("no page links to the set %q, which goes by times of modification: a link would change that of its page", s.name)
+		if s.Resources.IsTimed() {
+			p.warn("no page links to the set %q, which goes by times of modification: a link would change that of its page", s.Name)
 			continue
 		}
-		lists = append(lists, prepare.List{URI: s.layout.CapabilityList().URI, Has: s.has, MinSize: s.rules.MinSize, MaxSize: s.rules.MaxSize})
+		lists = append(lists, prepare.List{URI: s.layout.CapabilityList().URI, Has: s.has, MinSize: s.Resources.MinSize, MaxSize: s.Resources.MaxSize})
 	}
 	return lists
 }
@@ -227,7 +212,7 @@ func (p *preparation) pages(ctx context.Context) error {
 		Scan: scanner.Options{Rules: p.o.Rules, SkipSymlinks: p.o.SkipSymlinks, Own: p.ownFolders()},
 		OnFile: func(f prepare.File) {
 			if f.Action != prepare.Unchanged && (p.c.verbose > 0 || p.o.DryRun) {
-				p.found.Files = append(p.found.Files, preparedFileJSON{f.Path, string(f.Action)})
+				p.found.Files = append(p.found.Files, f)
 			}
 		},
 	}
@@ -235,9 +220,9 @@ func (p *preparation) pages(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--html-links: %w", err)
 	}
-	p.found.Pages = &pagesJSON{Updated: r.Updated, Unchanged: r.Unchanged, InNoSet: r.InNoSet, LeftAlone: []leftJSON{}}
+	p.found.Pages = r
+	r.Left = append([]prepare.Left{}, r.Left...)
 	for _, l := range r.Left {
-		p.found.Pages.LeftAlone = append(p.found.Pages.LeftAlone, leftJSON{string(l.Why), l.Count, l.First})
 		p.warn("%s left alone: %s; the first is %q", plural(l.Count, "page"), l.Why, l.First)
 	}
 	if lists := run.Lists; len(r.Left) > 0 && len(lists) > 0 {
@@ -248,15 +233,15 @@ func (p *preparation) pages(ctx context.Context) error {
 
 // ownFolders says where the publication lies in the site, if it does.
 func (p *preparation) ownFolders() (own []scanner.Own) {
-	add := func(dir string, folder bool, names ...string) {
+	add := func(dir string, names ...string) {
 		if info, err := os.Stat(filepath.Join(outDir(p.o), filepath.FromSlash(dir))); err == nil && info.IsDir() {
-			own = append(own, scanner.Own{Dir: info, Names: names, Folder: folder})
+			own = append(own, scanner.Own{Dir: info, Names: names, Folder: dir != "."})
 		}
 	}
-	add(".", false, publish.Folder)
-	add(p.own.Folder, p.own.Folder != ".", p.own.Documents()...)
+	add(".", publish.Folder)
+	add(p.own.Folder, p.own.Documents()...)
 	for _, s := range p.sets {
-		add(s.layout.Folder, true, s.layout.Documents()...)
+		add(s.layout.Folder, s.layout.Documents()...)
 	}
 	return own
 }
@@ -274,9 +259,6 @@ func (p *preparation) robots(context.Context) error {
 	for _, s := range p.sets {
 		uris = append(uris, s.layout.ResourceList().URI)
 	}
-	if len(p.sets) == 0 {
-		uris = append(uris, p.own.ResourceList().URI)
-	}
 	action, err := prepare.WriteRobots(p.root, uris, p.o.DryRun)
 	if why, ok := errors.AsType[prepare.LeftAlone](err); ok {
 		p.warn("%s is left alone: %s", prepare.RobotsFile, why)
@@ -285,22 +267,16 @@ func (p *preparation) robots(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--robots: %w", err)
 	}
-	p.found.Files = append(p.found.Files, preparedFileJSON{prepare.RobotsFile, string(action)})
+	p.found.Files = append(p.found.Files, prepare.File{Path: prepare.RobotsFile, Action: action})
 	return nil
 }
 
 // hubs returns the topics of sets that have a hub.
 func (p *preparation) hubs() (hubs []prepare.Hub) {
-	add := func(l layout.Layout, hub string) {
-		if hub != "" {
-			hubs = append(hubs, prepare.Hub{Topic: l.FrameworkNotification().URI, Hub: hub})
+	for _, s := range p.sets {
+		if s.Hub != "" {
+			hubs = append(hubs, prepare.Hub{Topic: s.layout.FrameworkNotification().URI, Hub: s.Hub})
 		}
-	}
-	if len(p.sets) == 0 {
-		add(p.own, p.o.Hub)
-	}
-	for i, s := range p.sets {
-		add(s.layout, p.o.Sets[i].Hub)
 	}
 	return hubs
 }
@@ -311,11 +287,12 @@ func (p *preparation) hosts(ctx context.Context) error {
 		return nil
 	}
 	var sets []layout.Layout
-	link := p.linkForAll()
 	for _, s := range p.sets {
-		sets = append(sets, s.layout)
+		if s.Name != "" {
+			sets = append(sets, s.layout)
+		}
 	}
-	site, err := prepare.NewSite(p.own, sets, link)
+	site, err := prepare.NewSite(p.own, sets, p.linkForAll())
 	if why, ok := errors.AsType[prepare.LeftAlone](err); ok {
 		p.warn("nothing is written for hosts: %s", why)
 		return nil
@@ -350,15 +327,12 @@ func (p *preparation) hosts(ctx context.Context) error {
 // linkForAll returns the URI of the Capability List that pertains to all that is
 // served, or nothing.
 func (p *preparation) linkForAll() string {
-	i := slices.IndexFunc(p.sets, func(s namedSet) bool { return s.rules.HasAll() })
-	switch {
-	case len(p.o.Rules.Include)+len(p.o.Rules.Exclude) > 0, len(p.sets) > 0 && i < 0:
+	i := slices.IndexFunc(p.sets, func(s preparedSet) bool { return s.Resources.HasAll() })
+	if i < 0 || len(p.o.Rules.Include)+len(p.o.Rules.Exclude) > 0 {
 		p.warn("hosts send no Link header, since no set has all that is served: --html-links finds out the right set of each page")
 		return ""
-	case i >= 0:
-		return p.sets[i].layout.CapabilityList().URI
 	}
-	return p.own.CapabilityList().URI
+	return p.sets[i].layout.CapabilityList().URI
 }
 
 // host takes what was done for one host.
@@ -367,9 +341,8 @@ func (p *preparation) host(r prepare.HostResult) error {
 	case r.Left != "":
 		p.warn("%s is left alone: %s", r.File, r.Left)
 	case r.File != "":
-		file := preparedFileJSON{r.File, string(r.Action)}
-		if !slices.ContainsFunc(p.found.Files, func(f preparedFileJSON) bool { return f.Path == r.File }) {
-			p.found.Files = append(p.found.Files, file)
+		if !slices.ContainsFunc(p.found.Files, func(f prepare.File) bool { return f.Path == r.File }) {
+			p.found.Files = append(p.found.Files, prepare.File{Path: r.File, Action: r.Action})
 		}
 	case p.f.snippets != "":
 		name := filepath.Join(p.f.snippets, r.Name)
@@ -377,10 +350,9 @@ func (p *preparation) host(r prepare.HostResult) error {
 		if err != nil {
 			return err
 		}
-		p.found.Files = append(p.found.Files, preparedFileJSON{name, string(action)})
+		p.found.Files = append(p.found.Files, prepare.File{Path: name, Action: action})
 	default:
-		p.texts = append(p.texts, r)
-		p.found.Texts = append(p.found.Texts, textJSON{r.Host, r.Name, r.Text})
+		p.found.Texts = append(p.found.Texts, r)
 	}
 	for _, note := range r.Notes {
 		p.found.Notes = append(p.found.Notes, r.Host+": "+note)
@@ -408,37 +380,13 @@ func writeSnippet(name, text string, dryRun bool) (prepare.Action, error) {
 
 // preparedJSON is what prepare writes with --json.
 type preparedJSON struct {
-	DryRun     bool               `json:"dry_run"`
-	Pages      *pagesJSON         `json:"pages,omitempty"`
-	Files      []preparedFileJSON `json:"files"`
-	Texts      []textJSON         `json:"texts,omitempty"`
-	Notes      []string           `json:"notes,omitempty"`
-	HostLimits []limitJSON        `json:"host_limits,omitempty"`
-	Warnings   []string           `json:"warnings"`
-}
-
-type pagesJSON struct {
-	Updated   int        `json:"updated"`
-	Unchanged int        `json:"unchanged"`
-	InNoSet   int        `json:"in_no_set"`
-	LeftAlone []leftJSON `json:"left_alone"`
-}
-
-type leftJSON struct {
-	Why   string `json:"why"`
-	Count int    `json:"count"`
-	First string `json:"first"`
-}
-
-type preparedFileJSON struct {
-	Path   string `json:"path"`
-	Action string `json:"action"`
-}
-
-type textJSON struct {
-	Host string `json:"host"`
-	Name string `json:"name"`
-	Text string `json:"text"`
+	DryRun     bool                 `json:"dry_run"`
+	Pages      *prepare.PagesReport `json:"pages,omitempty"`
+	Files      []prepare.File       `json:"files"`
+	Texts      []prepare.HostResult `json:"texts,omitempty"` // to be put elsewhere
+	Notes      []string             `json:"notes,omitempty"`
+	HostLimits []limitJSON          `json:"host_limits,omitempty"`
+	Warnings   []string             `json:"warnings"`
 }
 
 // print writes the result. Texts that go elsewhere have the standard output for
@@ -453,12 +401,12 @@ func (p *preparation) print() error {
 	text := p.summary()
 	switch {
 	case p.c.quiet:
-	case len(p.texts) > 0:
+	case len(p.found.Texts) > 0:
 		p.c.tell("%s", text)
 	default:
 		p.c.print("%s", text)
 	}
-	for _, r := range p.texts {
+	for _, r := range p.found.Texts {
 		io.WriteString(p.c.stdout, r.Text)
 	}
 	return nil
@@ -478,7 +426,7 @@ func (p *preparation) summary() string {
 		b.WriteString("\n")
 	}
 	for _, f := range p.found.Files {
-		if f.Action == string(prepare.Unchanged) {
+		if f.Action == prepare.Unchanged {
 			fmt.Fprintf(&b, "%s: %s\n", f.Path, f.Action)
 		} else {
 			fmt.Fprintf(&b, "%s: %s%s\n", f.Path, would, f.Action)
