@@ -132,7 +132,7 @@ func (c *cli) build(cmd *cobra.Command, f *sourceFlags, args []string, changes b
 	}
 	limits := c.limits(cmd.Context(), o, report, f.hosts)
 	c.summarize(buildSummary(o, report))
-	return report, c.printBuild(o, report, limits)
+	return report, c.result(reportJSON(o, report, limits), func() string { return summary(o, report) })
 }
 
 func (c *cli) statusCommand() *cobra.Command {
@@ -161,19 +161,29 @@ writes nothing.
 	return cmd
 }
 
-// run runs the generator, with progress on a terminal and each change on the
-// standard output if they are asked for.
-func (c *cli) run(ctx context.Context, o generator.Options, changes bool) (*generator.Report, error) {
+// tellOf makes a run log, and tell each change on the standard output, as far as that is
+// asked for.
+func (c *cli) tellOf(o *generator.Options, changes bool) {
 	o.Log = c.log()
 	if changes && !c.quiet && !c.json {
 		o.OnChange = c.printChange
 	}
+}
+
+// generate runs the generator, with progress on a terminal.
+func (c *cli) generate(ctx context.Context, o generator.Options) (*generator.Report, error) {
 	p := c.newProgress()
 	if p != nil {
 		o.Progress = p.show
 	}
-	report, err := generator.Run(ctx, o)
-	p.clear()
+	defer p.clear()
+	return generator.Run(ctx, o)
+}
+
+// run runs the generator once.
+func (c *cli) run(ctx context.Context, o generator.Options, changes bool) (*generator.Report, error) {
+	c.tellOf(&o, changes)
+	report, err := c.generate(ctx, o)
 	if err != nil && report.Recovered {
 		c.tell("wellspring: the commit of an interrupted run was completed first\n")
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -52,9 +51,7 @@ since (if --since is given), and
   wellspring log public --resource about/index.html
   wellspring log https://example.org/ --since 7d`,
 		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.showLog(cmd, f, args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.showLog(cmd, f, args) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -77,11 +74,15 @@ func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
 	if err != nil {
 		return usage(cmd, err)
 	}
-	s, l, closeFiles, err := f.open(cmd.Context(), dir)
+	files, closeFiles, err := f.openPlace(cmd.Context(), dir)
 	if err != nil {
 		return reading(err, httpclient.IsURL(dir))
 	}
 	defer closeFiles()
+	s, l, err := f.read(files, dir)
+	if err != nil {
+		return reading(err, httpclient.IsURL(dir))
+	}
 	lists := s.AllChanges()
 	report := &logReport{
 		BaseURL: l.BaseURL, From: resourcesync.FormatDateTime(lists[0].From), First: !s.HasChangeIndex(),
@@ -135,24 +136,12 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// open finds the publication in a directory or on a server.
-func (f *logFlags) open(ctx context.Context, place string) (s *snapshot.Snapshot, l layout.Layout, closeFiles func(), err error) {
+// openPlace opens a directory, or the files on a server.
+func (f *logFlags) openPlace(ctx context.Context, place string) (files fs.FS, closeFiles func(), err error) {
 	header, err := parseHeader(f.header)
 	if err != nil {
-		return nil, l, nil, err
+		return nil, nil, err
 	}
-	files, closeFiles, err := openPlace(ctx, place, header)
-	if err != nil {
-		return nil, l, nil, err
-	}
-	if s, l, err = f.read(files, place); err != nil {
-		closeFiles()
-	}
-	return s, l, closeFiles, err
-}
-
-// openPlace opens a directory, or the files on a server.
-func openPlace(ctx context.Context, place string, header http.Header) (files fs.FS, closeFiles func(), err error) {
 	if !httpclient.IsURL(place) {
 		return os.DirFS(place), func() {}, nil
 	}
@@ -243,9 +232,7 @@ func (c *cli) showRuns(report *logReport, some bool, events snapshot.Events) err
 		baseline = "complete since then"
 	}
 	if !some {
-		if err := c.logLine("%s  %s\n", report.From, baseline); err != nil {
-			return err
-		}
+		c.logLine("%s  %s\n", report.From, baseline)
 	}
 	none := true
 	for r, err := range snapshot.Runs(events) {
@@ -270,9 +257,7 @@ func (c *cli) showChanges(report *logReport, some bool, events snapshot.Events) 
 	if some {
 		from = report.Since
 	}
-	if err := c.logLine("%s since %s\n", report.Resource, from); err != nil {
-		return err
-	}
+	c.logLine("%s since %s\n", report.Resource, from)
 	none := true
 	for e, err := range snapshot.EventsOf(events, report.Resource) {
 		if err != nil {

@@ -17,9 +17,7 @@ that man reads.`,
 		Example: `  wellspring man | man -l -
   wellspring man > /usr/local/share/man/man1/wellspring.1`,
 		Args: atMost(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.print("%s", manual(cmd.Root()))
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.print("%s", manual(cmd.Root())) },
 	}
 }
 

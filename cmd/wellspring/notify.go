@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,10 +54,7 @@ is live already) and topics, each with set, topic, hub, changes (how many), stat
 					return usageErrorf(cmd, "write --wait=%s: %q is taken for another file", args[1], args[1])
 				}
 			}
-			if len(args) != 1 {
-				return usageErrorf(cmd, "one argument is needed: the file that build --plan wrote")
-			}
-			return nil
+			return onePlan(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.notify(cmd, f, args[0]) },
 	}
@@ -266,58 +264,38 @@ func (n *notifying) topic(uri string) *topicJSON {
 }
 
 func (n *notifying) print() error {
-	c := n.c
-	if c.json {
-		n.found.Topics = append([]topicJSON{}, n.found.Topics...)
-		return c.writeJSON(n.found)
-	}
-	if c.quiet {
-		return nil
-	}
-	if n.found.Later {
-		if err := c.print("A later publication than that of the plan is live.\n"); err != nil {
-			return err
+	n.found.Topics = append([]topicJSON{}, n.found.Topics...)
+	return n.c.result(n.found, func() string {
+		var b strings.Builder
+		if n.found.Later {
+			b.WriteString("A later publication than that of the plan is live.\n")
 		}
-	}
-	for i := range n.found.Topics {
-		if err := n.printTopic(&n.found.Topics[i]); err != nil {
-			return err
+		for i := range n.found.Topics {
+			n.writeTopic(&b, &n.found.Topics[i])
 		}
-	}
-	if len(n.found.Topics) == 0 {
-		return c.print("Nothing to tell: the plan changes no document of a set with a hub.\n")
-	}
-	return nil
+		if len(n.found.Topics) == 0 {
+			b.WriteString("Nothing to tell: the plan changes no document of a set with a hub.\n")
+		}
+		return b.String()
+	})
 }
 
-func (n *notifying) printTopic(t *topicJSON) error {
-	c := n.c
+func (n *notifying) writeTopic(b *strings.Builder, t *topicJSON) {
 	what := plural(t.Changes, "change")
-	switch t.Status {
-	case wasSent:
-		return c.print("%s: %s sent to %s (%s)\n", t.Topic, what, t.Hub, t.Mode)
-	case sentBefore:
-		return c.print("%s: nothing left to send\n", t.Topic)
-	case topicGone:
-		return c.print("%s: not sent: %v\n", t.Topic, notify.ErrNoTopic)
-	case notSent:
-		return c.print("%s: not sent\n", t.Topic)
-	}
-	if !n.f.dryRun {
-		return nil
-	}
-	if err := c.print("%s: %s would be sent to %s\n", t.Topic, what, t.Hub); err != nil {
-		return err
-	}
-	for _, told := range n.todo {
-		if told.Topic != t.Topic {
-			continue
-		}
-		for _, change := range told.Changes {
-			if err := c.print("  %-8s %-16s %s  (%s)\n", change.Change, change.Capability, change.URI, resourcesync.FormatDateTime(change.DateTime)); err != nil {
-				return err
-			}
+	switch {
+	case t.Status == wasSent:
+		fmt.Fprintf(b, "%s: %s sent to %s (%s)\n", t.Topic, what, t.Hub, t.Mode)
+	case t.Status == sentBefore:
+		fmt.Fprintf(b, "%s: nothing left to send\n", t.Topic)
+	case t.Status == topicGone:
+		fmt.Fprintf(b, "%s: not sent: %v\n", t.Topic, notify.ErrNoTopic)
+	case t.Status == notSent:
+		fmt.Fprintf(b, "%s: not sent\n", t.Topic)
+	case n.f.dryRun:
+		fmt.Fprintf(b, "%s: %s would be sent to %s\n", t.Topic, what, t.Hub)
+		told := slices.IndexFunc(n.todo, func(told notify.Notification) bool { return told.Topic == t.Topic })
+		for _, change := range n.todo[told].Changes {
+			fmt.Fprintf(b, "  %-8s %-16s %s  (%s)\n", change.Change, change.Capability, change.URI, resourcesync.FormatDateTime(change.DateTime))
 		}
 	}
-	return nil
 }

@@ -57,9 +57,7 @@ too.
 		Example: `  wellspring prepare public --base-url https://example.org/ --html-links --host netlify
   wellspring prepare public --base-url https://example.org/ --host nginx > wellspring.nginx.conf`,
 		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.prepare(cmd, f, args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.prepare(cmd, f, args) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -26,9 +26,7 @@ first run after that removes it.
 		Example: `  wellspring prune public --keep-changes 30d --dry-run
   wellspring prune public --archive-keep monthly=all`,
 		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.prune(cmd, f, args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.prune(cmd, f, args) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.Identity.Folder, "folder", "resourcesync", "`folder` of the documents in the publication")
@@ -58,7 +56,11 @@ func (c *cli) prune(cmd *cobra.Command, f *sourceFlags, args []string) error {
 	for _, w := range p.Warnings {
 		c.warn("%s", w)
 	}
-	return c.printPruned(o, p)
+	return c.result(prunedJSON{
+		DryRun: o.DryRun, Lists: p.Lists, Packages: p.Packages, Snapshots: p.Snapshots, Versions: p.Versions,
+		Retired: p.Retired, RetiredBytes: p.RetiredBytes, Swept: p.Swept, SweptBytes: p.SweptBytes,
+		Heads: append([]string{}, p.Heads...), Warnings: append([]string{}, p.Warnings...),
+	}, func() string { return prunedSummary(o, p) })
 }
 
 // prunedJSON is what prune writes with --json.
@@ -76,20 +78,6 @@ type prunedJSON struct {
 	Warnings     []string `json:"warnings"`
 }
 
-func (c *cli) printPruned(o generator.Options, p *generator.Pruned) error {
-	if c.json {
-		return c.writeJSON(prunedJSON{
-			DryRun: o.DryRun, Lists: p.Lists, Packages: p.Packages, Snapshots: p.Snapshots, Versions: p.Versions,
-			Retired: p.Retired, RetiredBytes: p.RetiredBytes, Swept: p.Swept, SweptBytes: p.SweptBytes,
-			Heads: append([]string{}, p.Heads...), Warnings: append([]string{}, p.Warnings...),
-		})
-	}
-	if c.quiet {
-		return nil
-	}
-	return c.print("%s", prunedSummary(o, p))
-}
-
 func prunedSummary(o generator.Options, p *generator.Pruned) string {
 	if !p.Any() {
 		return "Nothing to prune.\n"
@@ -102,8 +90,7 @@ func prunedSummary(o generator.Options, p *generator.Pruned) string {
 	if p.Versions > 0 {
 		text += ", " + plural(p.Versions, "version")
 	}
-	text += "\n"
-	text += fmt.Sprintf("%s: %s (%s)\n", removed, plural(p.Swept, "file"), humanize.Bytes(uint64(p.SweptBytes)))
+	text += fmt.Sprintf("\n%s: %s (%s)\n", removed, plural(p.Swept, "file"), humanize.Bytes(uint64(p.SweptBytes)))
 	if p.Retired > 0 {
 		text += fmt.Sprintf("Removed by the first run after %s: %s (%s)\n", graceText(o.Grace), plural(p.Retired, "file"), humanize.Bytes(uint64(p.RetiredBytes)))
 	}

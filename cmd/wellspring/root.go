@@ -145,6 +145,17 @@ func (c *cli) encode(v any, indent string) error {
 	return nil
 }
 
+// result writes a result for programs or for people, whoever asks.
+func (c *cli) result(forPrograms any, forPeople func() string) error {
+	switch {
+	case c.json:
+		return c.writeJSON(forPrograms)
+	case c.quiet:
+		return nil
+	}
+	return c.print("%s", forPeople())
+}
+
 // print writes a result for people. An error of that is remembered: whoever has more to
 // print need not look.
 func (c *cli) print(format string, args ...any) error {

@@ -64,9 +64,7 @@ unless --out says where, so that nothing is left behind.
   wellspring serve public --watch
   wellspring serve public --listen :8080`,
 		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.serve(cmd, f, args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.serve(cmd, f, args) },
 	}
 	f.addFlags(cmd.Flags())
 	return cmd

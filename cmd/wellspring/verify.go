@@ -54,9 +54,7 @@ left out, by its name).
   wellspring verify public --against https://example.com/ --strict
   wellspring verify --explain interval-join`,
 		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.verify(cmd, f, args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.verify(cmd, f, args) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -22,25 +22,24 @@ import (
 )
 
 // watchFlags say when to build again.
-type watchFlags struct {
-	settle, maxDelay, poll time.Duration
-}
+type watchFlags struct{ watch.Options }
 
 func (f *watchFlags) addFlags(flags *pflag.FlagSet) {
-	flags.DurationVar(&f.settle, "settle", watch.DefaultSettle, "`duration` for which nothing may change before a build")
-	flags.DurationVar(&f.maxDelay, "max-delay", watch.DefaultMaxDelay, "longest `duration` for which changes without end put a build off")
-	flags.DurationVar(&f.poll, "poll", 0, "look at all files every `duration` instead of waiting for events, as network file systems need it")
+	flags.DurationVar(&f.Settle, "settle", watch.DefaultSettle, "`duration` for which nothing may change before a build")
+	flags.DurationVar(&f.MaxDelay, "max-delay", watch.DefaultMaxDelay, "longest `duration` for which changes without end put a build off")
+	flags.DurationVar(&f.Poll, "poll", 0, "look at all files every `duration` instead of waiting for events, as network file systems need it")
 }
 
-func (f *watchFlags) options() (o watch.Options, err error) {
+func (f *watchFlags) options() (watch.Options, error) {
+	o := f.Options
 	switch {
-	case f.settle < 0 || f.maxDelay < 0 || f.poll < 0:
+	case o.Settle < 0 || o.MaxDelay < 0 || o.Poll < 0:
 		return o, errors.New("--settle, --max-delay and --poll cannot be negative")
-	case f.maxDelay < f.settle:
+	case o.MaxDelay < o.Settle:
 		return o, errors.New("--max-delay cannot be shorter than --settle")
 	}
-	o = watch.Options{Settle: f.settle, MaxDelay: max(f.maxDelay, 1), Poll: f.poll, NoEvents: f.poll > 0}
-	if f.settle == 0 {
+	o.MaxDelay, o.NoEvents = max(o.MaxDelay, 1), o.Poll > 0
+	if o.Settle == 0 {
 		o.Settle = -1
 	}
 	return o, nil
@@ -93,8 +92,7 @@ type rebuilder struct {
 	o        generator.Options
 	hosts    []string
 	limits   []limitJSON // of the last build
-	built    func()      // may be nil; called after each build that ended well
-	warned   []string
+	warned   []string    // what it warned of that may still be so
 	lastFail string
 	// interrupted is true if a signal ended a build.
 	interrupted bool
@@ -104,10 +102,7 @@ func (c *cli) newRebuilder(o generator.Options, hosts []string) (*rebuilder, err
 	if o.Previous.LeaveBodies {
 		return nil, errors.New("--carry none is for single builds: there would be no whole publication to go on from")
 	}
-	o.Log = c.log()
-	if c.verbose > 0 && !c.quiet && !c.json {
-		o.OnChange = c.printChange
-	}
+	c.tellOf(&o, c.verbose > 0)
 	return &rebuilder{cli: c, o: o, hosts: hosts}, nil
 }
 
@@ -140,25 +135,22 @@ func (b *rebuilder) build(ctx context.Context) error {
 	return b.fail(err)
 }
 
-// run is cli.run, without warnings that the last one gave already.
+// run is cli.run, without warnings of what was so before and has been since. A run that
+// fails says nothing of what it did not come to.
 func (b *rebuilder) run(ctx context.Context) (*generator.Report, error) {
-	o, p := b.o, b.newProgress()
-	if p != nil {
-		o.Progress = p.show
-	}
-	report, err := generator.Run(ctx, o)
-	p.clear()
+	report, err := b.generate(ctx, b.o)
 	if err == nil {
 		var warnings []string
-		b.limits, warnings = checkLimits(ctx, o, b.hosts)
+		b.limits, warnings = checkLimits(ctx, b.o, b.hosts)
 		report.Warnings = append(report.Warnings, warnings...)
 	}
-	for _, w := range report.Warnings {
-		if !slices.Contains(b.warned, w) {
-			b.warn("%s", w)
-		}
+	fresh := slices.DeleteFunc(slices.Clone(report.Warnings), func(w string) bool { return slices.Contains(b.warned, w) })
+	for _, w := range fresh {
+		b.warn("%s", w)
 	}
-	b.warned = report.Warnings
+	if b.warned = append(b.warned, fresh...); err == nil {
+		b.warned = report.Warnings
+	}
 	return report, err
 }
 
@@ -166,9 +158,6 @@ func (b *rebuilder) succeed(r *generator.Report) error {
 	b.lastFail = ""
 	// From here on, there is a publication to go on from.
 	b.o.Rebase, b.o.Previous = false, policy.Previous{Header: b.o.Previous.Header}
-	if b.built != nil {
-		b.built()
-	}
 	if !r.Wrote && !r.Recovered {
 		return nil
 	}
@@ -239,11 +228,7 @@ func ignored(o *generator.Options) func(string, bool) bool {
 
 // isVersionControl knows the folders in which much happens, unless a rule takes them in.
 func isVersionControl(name string) bool {
-	switch name {
-	case ".git", ".hg", ".svn", ".bzr":
-		return true
-	}
-	return false
+	return slices.Contains([]string{".git", ".hg", ".svn", ".bzr"}, name)
 }
 
 // ownPaths returns where builds write, as far as that is in the source, relative to it.
