@@ -38,9 +38,6 @@ func (l *loaded) aboutSet(s *settings.Set, err error) error {
 
 // keepSets takes from the file of settings what is kept of each set, for prune.
 func (l *loaded) keepSets(o *generator.Options) error {
-	if l.file == nil {
-		return nil
-	}
 	for i := range l.file.Sets {
 		s := &l.file.Sets[i]
 		set := policy.Set{Name: s.Name, Folder: s.Folder, KeepChanges: o.KeepChanges, ArchiveKeep: o.ArchiveKeep}
@@ -192,12 +189,11 @@ func (l *loaded) setBeside(o *generator.Options) (err error) {
 
 // setVersions takes which versions are kept.
 func (l *loaded) setVersions(o *generator.Options) error {
-	if l.file == nil || l.file.Versions == nil {
+	v := l.file.Versions
+	if v == nil {
 		return nil
 	}
-	o.Versions = &policy.Versions{}
-	v := l.file.Versions
-	if v.Keep == "" || v.Keep == "all" {
+	if o.Versions = (&policy.Versions{}); v.Keep == "" || v.Keep == "all" {
 		return nil
 	}
 	keep, err := policy.ParseArchiveKeep(v.Keep)

@@ -14,43 +14,34 @@ import (
 	"github.com/wellspring-sync/wellspring/internal/notify"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/scanner"
 )
 
 // setTables takes what the file of settings says that no flag does.
 func (l *loaded) setTables(o *generator.Options) (err error) {
-	text, origin := l.withoutFlag("described_by")
+	text, origin := l.text("described_by")
 	if o.DescribedBy, err = aboutURI(o, text); err != nil {
 		return fmt.Errorf("%s: %w", origin, err)
 	}
-	o.Hub, origin = l.withoutFlag("hub")
+	o.Hub, origin = l.text("hub")
 	if err := checkHub(o.Hub); err != nil {
 		return fmt.Errorf("%s: %w", origin, err)
 	}
-	if l.file == nil {
-		return nil
-	}
 	o.SettingsFile = l.file.Name
-	if err := l.setLinks(o); err != nil {
-		return err
-	}
-	if err := l.setSets(o); err != nil {
-		return err
-	}
-	if err := l.setBeside(o); err != nil {
-		return err
-	}
-	for i := range l.file.Resources {
-		r := &l.file.Resources[i]
-		rule := policy.ResourceRule{Name: l.at(r.Line), ChangeFreq: r.ChangeFreq, Encoding: r.Encoding, Strip: r.Strip}
-		for _, pattern := range r.Match {
-			g, err := scanner.NewGlob(pattern)
-			if err != nil {
-				return fmt.Errorf("%s: match: %w", rule.Name, err)
-			}
-			rule.Match = append(rule.Match, g)
+	for _, set := range []func(*generator.Options) error{l.setLinks, l.setSets, l.setBeside, l.setResources} {
+		if err := set(o); err != nil {
+			return err
 		}
-		o.Resources = append(o.Resources, rule)
+	}
+	return nil
+}
+
+func (l *loaded) setResources(o *generator.Options) error {
+	for _, r := range l.file.Resources {
+		match, err := globs("match", r.Match)
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.at(r.Line), err)
+		}
+		o.Resources = append(o.Resources, policy.ResourceRule{Name: l.at(r.Line), Match: match, ChangeFreq: r.ChangeFreq, Encoding: r.Encoding, Strip: r.Strip})
 	}
 	return nil
 }
@@ -74,21 +65,9 @@ func aboutURI(o *generator.Options, text string) (string, error) {
 	return own.URI(name), nil
 }
 
-// withoutFlag returns a setting at the top of the file that has no flag, and where it is
-// said.
-func (l *loaded) withoutFlag(key string) (text, origin string) {
-	if text, origin, _ := l.text(key); text != "" {
-		return text, origin
-	}
-	return "", fromDefault
-}
-
 // checkHub returns an error for a setting that cannot be the URL of a hub.
 func checkHub(text string) error {
-	if text == "" {
-		return nil
-	}
-	if err := notify.CheckHub(text); err != nil {
+	if err := notify.CheckHub(text); text != "" && err != nil {
 		return fmt.Errorf("hub: %w", err)
 	}
 	return nil
@@ -103,9 +82,6 @@ func (l *loaded) relativeTo(name string) string {
 }
 
 func (l *loaded) setLinks(o *generator.Options) (err error) {
-	if len(l.file.Links) == 0 {
-		return nil
-	}
 	for _, link := range l.file.Links {
 		pri := 0
 		if link.Pri != nil {
