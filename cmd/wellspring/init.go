@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,14 +31,7 @@ left alone.
   wellspring config`,
 		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := "."
-			if len(args) > 0 {
-				dir = args[0]
-			}
-			name := filepath.Join(dir, settings.Name)
-			if c.config != "" {
-				name = c.config
-			}
+			name := cmp.Or(c.config, filepath.Join(append(args, ".")[0], settings.Name))
 			f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if errors.Is(err, fs.ErrExist) {
 				return usageErrorf(cmd, "%s is there already, and was left as it is", name)

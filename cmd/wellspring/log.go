@@ -66,10 +66,7 @@ since (if --since is given), and
 
 // showLog finds the publication and tells its changes.
 func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
-	dir := "."
-	if len(args) > 0 {
-		dir = args[0]
-	}
+	dir := append(args, ".")[0]
 	since, err := f.check(dir)
 	if err != nil {
 		return usage(cmd, err)

@@ -18,9 +18,10 @@ import (
 )
 
 type notifyFlags struct {
-	hub, mode string
-	wait      time.Duration
-	dryRun    bool
+	hub    string
+	mode   notify.Mode
+	wait   time.Duration
+	dryRun bool
 }
 
 func (c *cli) notifyCommand() *cobra.Command {
@@ -60,8 +61,8 @@ is live already) and topics, each with set, topic, hub, changes (how many), stat
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.hub, "hub", "", "`URL` of another hub than that of the settings")
-	flags.StringVar(&f.mode, "mode", string(notify.Auto), "how to tell it: `resourcesync|websub|auto`")
+	valueOf(&f.hub, parseHub).add(flags, "hub", "", "`URL` of another hub than that of the settings")
+	valueOf(&f.mode, notify.ParseMode).add(flags, "mode", string(notify.Auto), "how to tell it: `resourcesync|websub|auto`")
 	flags.DurationVar(&f.wait, "wait", 0, "wait for up to this `duration` until the live documents are the new ones")
 	flags.Lookup("wait").NoOptDefVal = "5m"
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "say what would be sent, and send nothing")
@@ -69,17 +70,11 @@ is live already) and topics, each with set, topic, hub, changes (how many), stat
 }
 
 func (c *cli) notify(cmd *cobra.Command, f *notifyFlags, name string) error {
-	mode, err := notify.ParseMode(f.mode)
-	if err != nil {
-		return usageErrorf(cmd, "--mode: %w", err)
-	}
-	if f.hub != "" {
-		if err := notify.CheckHub(f.hub); err != nil {
-			return usageErrorf(cmd, "--hub: %w", err)
-		}
+	if err := checkValues(cmd.Flags()); err != nil {
+		return usage(cmd, err)
 	}
 	n := &notifying{c: c, f: f, name: name, modes: map[string]notify.Mode{}}
-	n.o = notify.Options{Mode: mode, Release: release(), Log: c.log(), OnWait: func(err error) {
+	n.o = notify.Options{Mode: f.mode, Release: release(), Log: c.log(), OnWait: func(err error) {
 		if !c.quiet {
 			c.tell("waiting: %v\n", err)
 		}
@@ -87,7 +82,8 @@ func (c *cli) notify(cmd *cobra.Command, f *notifyFlags, name string) error {
 	if err := n.read(); err != nil {
 		return apart(err)
 	}
-	if err = n.run(cmd.Context()); err != nil && c.json {
+	err := n.run(cmd.Context())
+	if err != nil && c.json {
 		return err
 	}
 	return errors.Join(err, n.print())

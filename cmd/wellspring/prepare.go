@@ -93,23 +93,6 @@ func (f *prepareFlags) check(cmd *cobra.Command, source string) error {
 	return nil
 }
 
-// isWithin reports whether a directory is in another one, or is that.
-func isWithin(dir, other string) bool {
-	var real [2]string
-	for i, name := range [...]string{other, dir} {
-		resolved, err := filepath.EvalSymlinks(name)
-		if err == nil {
-			resolved, err = filepath.Abs(resolved)
-		}
-		if err != nil {
-			return false
-		}
-		real[i] = resolved
-	}
-	relative, err := filepath.Rel(real[0], real[1])
-	return err == nil && filepath.IsLocal(relative)
-}
-
 // preparation is one run of prepare.
 type preparation struct {
 	c    *cli

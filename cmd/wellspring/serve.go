@@ -85,11 +85,10 @@ func (c *cli) serve(cmd *cobra.Command, f *serveFlags, args []string) (err error
 	defer listener.Close()
 	s := &server{cli: c, url: urlOf(listener.Addr()), dirs: []string{l.publicationDir(args)}}
 	if f.watch {
-		remove, err := s.prepare(cmd, f, l)
-		if err != nil {
+		defer func() { err = errors.Join(err, os.RemoveAll(s.temp)) }()
+		if err := s.prepare(cmd, f, l); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, remove()) }()
 	}
 	for _, dir := range s.dirs {
 		root, err := os.OpenRoot(dir)
@@ -126,6 +125,7 @@ func (f *serveFlags) check(l *loaded) error {
 type server struct {
 	*cli
 	url   string // of the server
+	temp  string // a directory that is removed in the end, or empty
 	dirs  []string
 	roots []*os.Root
 	// builder is nil if nothing is built.
@@ -137,12 +137,11 @@ type server struct {
 	capabilities []string  // URIs that it names
 }
 
-// prepare sets up builds. The function that it returns removes what was only for them.
-func (s *server) prepare(cmd *cobra.Command, f *serveFlags, l *loaded) (remove func() error, err error) {
-	remove = func() error { return nil }
+// prepare sets up builds.
+func (s *server) prepare(cmd *cobra.Command, f *serveFlags, l *loaded) error {
 	s.when = f.when
 	if _, err := s.when.options(); err != nil {
-		return nil, usage(cmd, err)
+		return usage(cmd, err)
 	}
 	passing := f.source.Identity.BaseURL == ""
 	if passing {
@@ -150,29 +149,26 @@ func (s *server) prepare(cmd *cobra.Command, f *serveFlags, l *loaded) (remove f
 	}
 	o, err := f.source.options(cmd, l)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if passing && o.Out == "" {
-		if o.Out, err = os.MkdirTemp("", "wellspring-serve-"); err != nil {
-			return nil, err
+		if s.temp, err = os.MkdirTemp("", "wellspring-serve-"); err != nil {
+			return err
 		}
-		remove = func() error { return os.RemoveAll(o.Out) }
-		o.Cache = ""
+		o.Out, o.Cache = s.temp, ""
 		if err := leaveOutPublication(&o); err != nil {
-			return nil, errors.Join(err, remove())
+			return err
 		}
 	}
 	if s.builder, err = s.newRebuilder(o, f.source.hosts); err != nil {
-		return nil, errors.Join(usage(cmd, err), remove())
+		return usage(cmd, err)
 	}
 	s.dirs = []string{o.Source}
-	if o.Out != "" {
-		if err := os.MkdirAll(o.Out, 0o777); err != nil {
-			return nil, errors.Join(err, remove())
-		}
-		s.dirs = []string{o.Out, o.Source}
+	if o.Out == "" {
+		return nil
 	}
-	return remove, nil
+	s.dirs = []string{o.Out, o.Source}
+	return os.MkdirAll(o.Out, 0o777)
 }
 
 // leaveOutPublication keeps a publication that is in the source already, for another

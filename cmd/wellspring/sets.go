@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -78,13 +77,14 @@ func keepOf(s *settings.Set, set *policy.Set) []said {
 // set returns a set: what is not said of it is as for all.
 func (l *loaded) set(o *generator.Options, s *settings.Set) (set policy.Set, err error) {
 	set = policy.Set{
-		Name: s.Name, Folder: s.Folder, Dumps: o.Dumps, PackageSize: o.PackageSize, Rotate: o.Rotate,
+		Name: s.Name, Folder: s.Folder, Hub: o.Hub, Dumps: o.Dumps, PackageSize: o.PackageSize, Rotate: o.Rotate,
 		KeepChanges: o.KeepChanges, Archive: o.Archive, ArchiveKeep: o.ArchiveKeep,
 	}
 	err = take(append([]said{
 		{"dumps", s.Dumps, valueOf(&set.Dumps, policy.ParseDumps)},
 		{"package_size", s.PackageSize, valueOf(&set.PackageSize, parsePackageSize)},
 		{"rotate", s.Rotate, valueOf(&set.Rotate, policy.ParseRotation)},
+		{"hub", s.Hub, valueOf(&set.Hub, hubOrNone)},
 	}, keepOf(s, &set)...))
 	if err != nil {
 		return set, err
@@ -95,14 +95,16 @@ func (l *loaded) set(o *generator.Options, s *settings.Set) (set policy.Set, err
 	if set.DescribedBy, err = aboutURI(o, s.DescribedBy); err != nil {
 		return set, err
 	}
-	if set.Hub = cmp.Or(s.Hub, o.Hub); set.Hub == "none" {
-		set.Hub = ""
-	}
-	if err := checkHub(set.Hub); err != nil {
-		return set, err
-	}
 	set.Resources, err = l.selection(o, s)
 	return set, err
+}
+
+// hubOrNone reads the hub of a set, which may do without.
+func hubOrNone(text string) (string, error) {
+	if text == "none" {
+		return "", nil
+	}
+	return parseHub(text)
 }
 
 // selection returns the rules by which files are in a set.

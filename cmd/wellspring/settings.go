@@ -126,12 +126,9 @@ func (c *cli) warnOfVariables() {
 // publicationDir returns the directory of the publication: the argument, or what the
 // settings say, or the current one.
 func (l *loaded) publicationDir(args []string) string {
-	if len(args) > 0 {
-		return args[0]
-	}
 	out, _ := l.text("out")
 	source, _ := l.text(sourceKey)
-	return cmp.Or(out, source, ".")
+	return append(args, cmp.Or(out, source, "."))[0]
 }
 
 // resources says where resources lie, if the settings do.

@@ -11,7 +11,6 @@ import (
 	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/links"
-	"github.com/wellspring-sync/wellspring/internal/notify"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
@@ -23,8 +22,8 @@ func (l *loaded) setTables(o *generator.Options) (err error) {
 		return fmt.Errorf("%s: %w", origin, err)
 	}
 	o.Hub, origin = l.text("hub")
-	if err := checkHub(o.Hub); err != nil {
-		return fmt.Errorf("%s: %w", origin, err)
+	if _, err := parseHub(o.Hub); err != nil {
+		return fmt.Errorf("%s: hub: %w", origin, err)
 	}
 	o.SettingsFile = l.file.Name
 	for _, set := range []func(*generator.Options) error{l.setLinks, l.setSets, l.setBeside, l.setResources} {
@@ -63,14 +62,6 @@ func aboutURI(o *generator.Options, text string) (string, error) {
 		return "", err
 	}
 	return own.URI(name), nil
-}
-
-// checkHub returns an error for a setting that cannot be the URL of a hub.
-func checkHub(text string) error {
-	if err := notify.CheckHub(text); text != "" && err != nil {
-		return fmt.Errorf("hub: %w", err)
-	}
-	return nil
 }
 
 // relativeTo makes the name of a file relative to the file of settings.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wellspring-sync/wellspring/generator/policy"
+	"github.com/wellspring-sync/wellspring/internal/notify"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
 )
@@ -105,6 +106,13 @@ func timeOrAge(text string, now time.Time) (time.Time, error) {
 	}
 	age, err := policy.ParseKeep(text)
 	return age.Before(now), err
+}
+
+func parseHub(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	return text, notify.CheckHub(text)
 }
 
 func globs(name string, patterns []string) (list []scanner.Glob, err error) {

@@ -270,17 +270,29 @@ func ownPaths(o *generator.Options) (paths []string) {
 // it lies there: by its name, and by where symbolic links lead.
 func within(top, dir string) (paths []string) {
 	for _, place := range []func(string) (string, error){filepath.Abs, realPath} {
-		from, err := place(top)
-		to, err2 := place(dir)
-		if err != nil || err2 != nil {
-			continue
-		}
-		if below, err := filepath.Rel(from, to); err == nil && filepath.IsLocal(below) {
-			paths = append(paths, filepath.ToSlash(below))
+		if path, ok := below(place, top, dir); ok {
+			paths = append(paths, path)
 		}
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths)
+}
+
+// below returns the slash path from one directory to another one in it.
+func below(place func(string) (string, error), top, dir string) (string, bool) {
+	from, err := place(top)
+	to, err2 := place(dir)
+	if err != nil || err2 != nil {
+		return "", false
+	}
+	relative, err := filepath.Rel(from, to)
+	return filepath.ToSlash(relative), err == nil && filepath.IsLocal(relative)
+}
+
+// isWithin reports whether a directory is there, and in another one or that.
+func isWithin(dir, other string) bool {
+	_, ok := below(realPath, other, dir)
+	return ok && isDir(dir)
 }
 
 // realPath follows symbolic links, as far as there is anything.
