@@ -20,6 +20,7 @@ import (
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/hashing"
 	"github.com/wellspring-sync/wellspring/internal/serve"
+	"github.com/wellspring-sync/wellspring/internal/watch"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
@@ -130,7 +131,7 @@ type server struct {
 	roots []*os.Root
 	// builder is nil if nothing is built.
 	builder *rebuilder
-	when    watchFlags
+	when    watch.Options
 
 	mu           sync.Mutex
 	read         time.Time // modification time of the Source Description
@@ -138,9 +139,8 @@ type server struct {
 }
 
 // prepare sets up builds.
-func (s *server) prepare(cmd *cobra.Command, f *serveFlags, l *loaded) error {
-	s.when = f.when
-	if _, err := s.when.options(); err != nil {
+func (s *server) prepare(cmd *cobra.Command, f *serveFlags, l *loaded) (err error) {
+	if s.when, err = f.when.options(); err != nil {
 		return usage(cmd, err)
 	}
 	passing := f.source.Identity.BaseURL == ""
@@ -216,8 +216,7 @@ func (s *server) run(ctx context.Context, l net.Listener) error {
 	}()
 	var err error
 	if s.builder != nil {
-		w, _ := s.when.options()
-		err = s.builder.watch(serving, w)
+		err = s.builder.watch(serving, s.when)
 		stop(err)
 	}
 	served := <-ended
