@@ -27,45 +27,49 @@ func (s Severity) String() string {
 
 // Finding is one deviation from one rule.
 type Finding struct {
-	Rule *Rule
+	Rule *Rule `json:"-"`
 	// Document is the URI of the document in which it was found, or of what else
 	// was found wrong.
-	Document string
+	Document string `json:"document"`
 	// File is the document's path in the directory that was audited, or empty.
-	File string
+	File string `json:"file,omitempty"`
 	// Line and Column are counted from 1 and in bytes. Zero stands for the
 	// document as a whole.
-	Line, Column int
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
 	// Message says what was found, and what was expected.
-	Message string
+	Message string `json:"message"`
 	// Value is what the message is about, or empty.
-	Value string
+	Value string `json:"value,omitempty"`
 	// Hint says what to do about it, where that is not plain. It may be empty.
-	Hint string
+	Hint string `json:"hint,omitempty"`
 
 	order int // of the document
 }
 
-// Report is what an audit found.
+// Report is what an audit found. As JSON it says what was looked at and how much was found;
+// the names there are stable.
 type Report struct {
 	// Place is what was audited, without anything secret.
-	Place string
+	Place string `json:"place"`
 	// What was looked at.
-	Documents  int   // that were read
-	Entries    int   // in these
-	Packages   int   // that were opened
-	Bitstreams int   // in these, that were compared
-	Resources  int   // that were compared with what is stated
-	Unread     int   // of the resources that were listed: those that were not looked at
-	Linked     int   // mementos, patches and TimeMaps to which links lead that were looked at
-	Bytes      int64 // that were read
+	Documents  int   `json:"documents"`              // that were read
+	Entries    int   `json:"entries"`                // in these
+	Packages   int   `json:"packages"`               // that were opened
+	Bitstreams int   `json:"bitstreams"`             // in these, that were compared
+	Linked     int   `json:"linked"`                 // mementos, patches and TimeMaps to which links lead that were looked at
+	Resources  int   `json:"resources"`              // that were compared with what is stated
+	Unread     int   `json:"resources_not_compared"` // of the resources that were listed: those that were not looked at
+	Bytes      int64 `json:"bytes"`                  // that were read
+	// How many there are of each severity, with those left out.
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+	Notes    int `json:"notes"`
 	// Findings are in the order of the walk through the documents, and within a
 	// document from its beginning to its end. No rule has more of them than
 	// Limits say; More counts those that were left out, by the name of the rule.
-	Findings []Finding
-	More     map[string]int
-	// How many there are of each severity, with those left out.
-	Errors, Warnings, Notes int
+	Findings []Finding      `json:"-"`
+	More     map[string]int `json:"-"`
 }
 
 // findings collects what is found. It may be used concurrently.

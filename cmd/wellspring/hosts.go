@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -63,13 +64,7 @@ func packageSizeFor(most int64) string { return fmt.Sprintf("%dMiB", most>>20-1)
 
 // limitJSON is a limit of a host that is passed, as programs get it.
 type limitJSON struct {
-	Host    string `json:"host"`
-	Limit   string `json:"limit"`
-	Most    int64  `json:"most"`
-	Where   string `json:"where,omitempty"`
-	Found   int64  `json:"found"`
-	Count   int    `json:"count,omitempty"`
-	Path    string `json:"path,omitempty"`
+	prepare.Passed
 	Message string `json:"message"`
 }
 
@@ -88,7 +83,7 @@ func checkLimits(ctx context.Context, o generator.Options, hosts []string) (limi
 			warnings = append(warnings, fmt.Sprintf("the limits of hosts were compared without %s that could not be read; the first is %s", plural(u.Unread, "place"), unreadText(u.Err)))
 		}
 		for _, p := range u.Passed {
-			l := limitJSON{p.Host, string(p.Kind), p.Most, p.Where, p.Found, p.Count, p.Path, passedText(&p, o.PackageSize)}
+			l := limitJSON{p, passedText(&p, o.PackageSize)}
 			limits = append(limits, l)
 			warnings = append(warnings, l.Message)
 		}
@@ -135,6 +130,17 @@ func unreadText(err error) string {
 	return err.Error()
 }
 
+// passedTexts say in words which limit is passed.
+var passedTexts = map[prepare.LimitKind]string{
+	prepare.LimitFiles:    "HOST takes at most MOST files, and there are FOUND",
+	prepare.LimitEntries:  "HOST takes at most MOST files and folders, and there are FOUND",
+	prepare.LimitFolder:   "HOST takes folders of at most MOST files, and FOLDERS more: PATH has FOUND",
+	prepare.LimitTotal:    "HOST takes sites of at most MOST, and this one has FOUND bytes",
+	prepare.LimitFile:     "HOST takes files of at most MOST, and ARE larger: PATH has FOUND bytes",
+	prepare.LimitPath:     "HOST takes paths of at most MOST bytes, and ARE longer: PATH has FOUND",
+	prepare.LimitPathText: "HOST takes paths of at most MOST characters, and ARE longer: PATH has FOUND",
+}
+
 // passedText says in words which limit is passed, and what helps.
 func passedText(p *prepare.Passed, packageSize int64) string {
 	most := humanize.Comma(p.Most)
@@ -144,26 +150,18 @@ func passedText(p *prepare.Passed, packageSize int64) string {
 	if p.Where != "" {
 		most += " (" + p.Where + ")"
 	}
-	found := humanize.Comma(p.Found)
-	switch p.Kind {
-	case prepare.LimitFiles:
-		return fmt.Sprintf("%s takes at most %s files, and there are %s", p.Host, most, found)
-	case prepare.LimitEntries:
-		return fmt.Sprintf("%s takes at most %s files and folders, and there are %s", p.Host, most, found)
-	case prepare.LimitFolder:
-		return fmt.Sprintf("%s takes folders of at most %s files, and %s more: %q has %s", p.Host, most, have(p.Count, "folder"), p.Path, found)
-	case prepare.LimitTotal:
-		return fmt.Sprintf("%s takes sites of at most %s, and this one has %s bytes", p.Host, most, found)
-	case prepare.LimitFile:
-		text := fmt.Sprintf("%s takes files of at most %s, and %s larger: %q has %s bytes", p.Host, most, are(p.Count, "file"), p.Path, found)
-		if p.Packages > 0 && packageSize > p.Most {
-			text += "; packages fit with --package-size " + packageSizeFor(p.Most)
-		}
-		return text
-	case prepare.LimitPath:
-		return fmt.Sprintf("%s takes paths of at most %s bytes, and %s longer: %q has %s", p.Host, most, are(p.Count, "file"), p.Path, found)
+	are, have := " are", " have"
+	if p.Count == 1 {
+		are, have = " is", " has"
 	}
-	return fmt.Sprintf("%s takes paths of at most %s characters, and %s longer: %q has %s", p.Host, most, are(p.Count, "file"), p.Path, found)
+	text := strings.NewReplacer(
+		"HOST", p.Host, "MOST", most, "FOUND", humanize.Comma(p.Found), "PATH", strconv.Quote(p.Path),
+		"ARE", plural(p.Count, "file")+are, "FOLDERS", plural(p.Count, "folder")+have,
+	).Replace(passedTexts[p.Kind])
+	if p.Kind == prepare.LimitFile && p.Packages > 0 && packageSize > p.Most {
+		text += "; packages fit with --package-size " + packageSizeFor(p.Most)
+	}
+	return text
 }
 
 // sizeText is a round size as the host says it.
@@ -172,18 +170,4 @@ func sizeText(n int64) string {
 		return humanize.IBytes(uint64(n))
 	}
 	return humanize.Bytes(uint64(n))
-}
-
-func are(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " is"
-	}
-	return plural(n, noun) + " are"
-}
-
-func have(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " has"
-	}
-	return plural(n, noun) + " have"
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,14 +31,7 @@ left alone.
   wellspring config`,
 		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := "."
-			if len(args) > 0 {
-				dir = args[0]
-			}
-			name := filepath.Join(dir, settings.Name)
-			if c.config != "" {
-				name = c.config
-			}
+			name := cmp.Or(c.config, filepath.Join(append(args, ".")[0], settings.Name))
 			f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if errors.Is(err, fs.ErrExist) {
 				return usageErrorf(cmd, "%s is there already, and was left as it is", name)
@@ -65,12 +59,8 @@ type setting struct {
 
 // allSettings returns the settings that have a flag, and the source.
 func allSettings() []setting {
-	all := []setting{{name: sourceKey, usage: "directory that is published", value: `"."`}}
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f := &sourceFlags{}
-	f.addFlags(flags)
-	f.addDryRun(flags)
-	flags.VisitAll(func(flag *pflag.Flag) {
+	all := []setting{{sourceKey, "directory that is published", `"."`, settings.Text}}
+	settingFlags().VisitAll(func(flag *pflag.Flag) {
 		_, usage := pflag.UnquoteUsage(flag)
 		all = append(all, setting{settingName(flag.Name), usage, tomlDefault(flag), kindOf(flag)})
 	})
@@ -116,7 +106,7 @@ func settingsTemplate() string {
 		}
 		fmt.Fprintf(&b, "#%s\n", f.Header())
 		for _, field := range f.Fields {
-			fmt.Fprintf(&b, "#%s = %s\n", field.Name, map[string]string{"list of strings": "[]", "number": "0", "true or false": "false", "string": `""`}[field.Type])
+			fmt.Fprintf(&b, "#%s = %s\n", field.Name, map[settings.Kind]string{settings.List: "[]", settings.Number: "0", settings.Bool: "false", settings.Text: `""`}[field.Type])
 		}
 	}
 	return b.String()

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/internal/remote"
@@ -53,9 +51,7 @@ since (if --since is given), and
   wellspring log public --resource about/index.html
   wellspring log https://example.org/ --since 7d`,
 		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.showLog(cmd, f, args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.showLog(cmd, f, args) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -70,19 +66,20 @@ since (if --since is given), and
 
 // showLog finds the publication and tells its changes.
 func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
-	dir := "."
-	if len(args) > 0 {
-		dir = args[0]
-	}
+	dir := append(args, ".")[0]
 	since, err := f.check(dir)
 	if err != nil {
-		return &usageError{err, cmd.CommandPath()}
+		return usage(cmd, err)
 	}
-	s, l, closeFiles, err := f.open(cmd.Context(), dir)
+	files, closeFiles, err := f.openPlace(cmd.Context(), dir)
 	if err != nil {
-		return &readingError{err, httpclient.IsURL(dir)}
+		return reading(err, httpclient.IsURL(dir))
 	}
 	defer closeFiles()
+	s, l, err := f.read(files, dir)
+	if err != nil {
+		return reading(err, httpclient.IsURL(dir))
+	}
 	lists := s.AllChanges()
 	report := &logReport{
 		BaseURL: l.BaseURL, From: resourcesync.FormatDateTime(lists[0].From), First: !s.HasChangeIndex(),
@@ -95,19 +92,17 @@ func (c *cli) showLog(cmd *cobra.Command, f *logFlags, args []string) error {
 		return c.showRuns(report, lists[0].From.Before(since), events)
 	}
 	if report.Resource, err = resourceURI(l, f.resource); err != nil {
-		return &usageError{err, cmd.CommandPath()}
+		return usage(cmd, err)
 	}
 	return c.showChanges(report, lists[0].From.Before(since), events)
 }
 
 // check checks the flags, and returns the time from which on changes are told.
 func (f *logFlags) check(dir string) (since time.Time, err error) {
-	switch info, err := os.Stat(dir); {
-	case httpclient.IsURL(dir):
-	case err != nil:
-		return since, fmt.Errorf("the publication: %s: %w", dir, reason(err))
-	case !info.IsDir():
-		return since, fmt.Errorf("the publication: %s is not a directory", dir)
+	if !httpclient.IsURL(dir) {
+		if err := checkPublication(dir); err != nil {
+			return since, err
+		}
 	}
 	if f.folder != "" {
 		if _, err := layout.OfFolder(f.folder); err != nil {
@@ -131,34 +126,19 @@ func (f *logFlags) check(dir string) (since time.Time, err error) {
 
 // parseSince reads a time, or how long it was before now.
 func parseSince(s string, now time.Time) (time.Time, error) {
-	if t, err := resourcesync.ParseDateTime(s); err == nil {
-		return t, nil
-	}
-	ago, err := policy.ParseKeep(s)
+	t, err := timeOrAge(s, now)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("--since: %q is neither a time such as 2026-01-02 or 2026-01-02T03:04:05Z, nor how long ago that is, such as 36h, 7d, 12w, 6m or 2y", s)
+		return t, fmt.Errorf("--since: %q is neither a time such as 2026-01-02 or 2026-01-02T03:04:05Z, nor how long ago that is, such as 36h, 7d, 12w, 6m or 2y", s)
 	}
-	return ago.Before(now), nil
-}
-
-// open finds the publication in a directory or on a server.
-func (f *logFlags) open(ctx context.Context, place string) (s *snapshot.Snapshot, l layout.Layout, closeFiles func(), err error) {
-	header, err := parseHeader(f.header)
-	if err != nil {
-		return nil, l, nil, err
-	}
-	files, closeFiles, err := openPlace(ctx, place, header)
-	if err != nil {
-		return nil, l, nil, err
-	}
-	if s, l, err = f.read(files, place); err != nil {
-		closeFiles()
-	}
-	return s, l, closeFiles, err
+	return t, nil
 }
 
 // openPlace opens a directory, or the files on a server.
-func openPlace(ctx context.Context, place string, header http.Header) (files fs.FS, closeFiles func(), err error) {
+func (f *logFlags) openPlace(ctx context.Context, place string) (files fs.FS, closeFiles func(), err error) {
+	header, err := parseHeader(f.header)
+	if err != nil {
+		return nil, nil, err
+	}
 	if !httpclient.IsURL(place) {
 		return os.DirFS(place), func() {}, nil
 	}
@@ -249,14 +229,12 @@ func (c *cli) showRuns(report *logReport, some bool, events snapshot.Events) err
 		baseline = "complete since then"
 	}
 	if !some {
-		if err := c.logLine("%s  %s\n", report.From, baseline); err != nil {
-			return err
-		}
+		c.logLine("%s  %s\n", report.From, baseline)
 	}
 	none := true
 	for r, err := range snapshot.Runs(events) {
 		if err != nil {
-			return &readingError{err, false}
+			return reading(err, false)
 		}
 		none = false
 		at := resourcesync.FormatDateTime(r.At)
@@ -276,13 +254,11 @@ func (c *cli) showChanges(report *logReport, some bool, events snapshot.Events) 
 	if some {
 		from = report.Since
 	}
-	if err := c.logLine("%s since %s\n", report.Resource, from); err != nil {
-		return err
-	}
+	c.logLine("%s since %s\n", report.Resource, from)
 	none := true
 	for e, err := range snapshot.EventsOf(events, report.Resource) {
 		if err != nil {
-			return &readingError{err, false}
+			return reading(err, false)
 		}
 		none = false
 		if c.json {
@@ -341,26 +317,18 @@ func shortHash(h resourcesync.Hash) string {
 	return algorithm + ":" + digest[:min(len(digest), digits)]
 }
 
-// readingError says that a publication could not be read, by a command that writes
-// nothing.
-type readingError struct {
-	err    error
-	served bool // it is on a server
-}
-
-func (e *readingError) Error() string { return e.err.Error() }
-func (e *readingError) Unwrap() error { return e.err }
-
-// hint says what to do about it.
-func (e *readingError) hint() string {
-	var damaged *snapshot.DamagedError
-	switch {
-	case errors.As(e.err, &damaged) && e.served:
-		return "If it is being uploaded just now, try again when that is done. Else restore the publication from a copy."
-	case errors.As(e.err, &damaged):
-		return "Restore the publication from a copy."
-	case errors.Is(e.err, snapshot.ErrNone):
-		return "Give the directory that was given to build, or as --out to it."
+// reading says that a publication could not be read, by a command that writes nothing.
+func reading(err error, served bool) error {
+	hint := ""
+	switch damaged := is[*snapshot.DamagedError](err); {
+	case is[signalError](err):
+		return err
+	case damaged && served:
+		hint = "If it is being uploaded just now, try again when that is done. Else restore the publication from a copy."
+	case damaged:
+		hint = "Restore the publication from a copy."
+	case errors.Is(err, snapshot.ErrNone):
+		hint = "Give the directory that was given to build, or as --out to it."
 	}
-	return ""
+	return &failure{err: err, code: exitFailed, hint: hint}
 }

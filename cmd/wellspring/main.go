@@ -33,15 +33,15 @@ func main() {
 
 // run does what the arguments say, and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	c := &cli{stdout: stdout, stderr: stderr, annotator: newAnnotator()}
+	out := &output{w: stdout}
+	c := &cli{stdout: out, stderr: stderr, annotator: newAnnotator()}
 	root := c.rootCommand()
 	root.SetArgs(args)
-	help := &output{w: stdout}
-	root.SetOut(help)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	if err == nil && help.err != nil {
-		err = &outputError{help.err}
+	if err == nil && out.err != nil {
+		err = untold(out.err)
 	}
 	return c.finish(err)
 }

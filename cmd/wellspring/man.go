@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,9 +18,7 @@ that man reads.`,
 		Example: `  wellspring man | man -l -
   wellspring man > /usr/local/share/man/man1/wellspring.1`,
 		Args: atMost(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.print("%s", manual(cmd.Root()))
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.print("%s", manual(cmd.Root())) },
 	}
 }
 
@@ -104,21 +103,17 @@ when the tab key is pressed.`,
 				return usageErrorf(cmd, "name one shell: bash, zsh, fish or powershell")
 			}
 			root := cmd.Root()
-			var b strings.Builder
-			var err error
-			switch args[0] {
-			case "bash":
-				err = root.GenBashCompletionV2(&b, true)
-			case "zsh":
-				err = root.GenZshCompletion(&b)
-			case "fish":
-				err = root.GenFishCompletion(&b, true)
-			case "powershell":
-				err = root.GenPowerShellCompletionWithDesc(&b)
-			default:
+			write := map[string]func(io.Writer) error{
+				"bash":       func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },
+				"zsh":        root.GenZshCompletion,
+				"fish":       func(w io.Writer) error { return root.GenFishCompletion(w, true) },
+				"powershell": root.GenPowerShellCompletionWithDesc,
+			}[args[0]]
+			if write == nil {
 				return usageErrorf(cmd, "%q is none of bash, zsh, fish and powershell", args[0])
 			}
-			if err != nil {
+			var b strings.Builder
+			if err := write(&b); err != nil {
 				return err
 			}
 			return c.print("%s", b.String())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,9 +18,10 @@ import (
 )
 
 type notifyFlags struct {
-	hub, mode string
-	wait      time.Duration
-	dryRun    bool
+	hub    string
+	mode   notify.Mode
+	wait   time.Duration
+	dryRun bool
 }
 
 func (c *cli) notifyCommand() *cobra.Command {
@@ -53,61 +55,35 @@ is live already) and topics, each with set, topic, hub, changes (how many), stat
 					return usageErrorf(cmd, "write --wait=%s: %q is taken for another file", args[1], args[1])
 				}
 			}
-			if len(args) != 1 {
-				return usageErrorf(cmd, "one argument is needed: the file that build --plan wrote")
-			}
-			return nil
+			return onePlan(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.notify(cmd, f, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.hub, "hub", "", "`URL` of another hub than that of the settings")
-	flags.StringVar(&f.mode, "mode", string(notify.Auto), "how to tell it: `resourcesync|websub|auto`")
+	valueOf(&f.hub, parseHub).add(flags, "hub", "", "`URL` of another hub than that of the settings")
+	valueOf(&f.mode, notify.ParseMode).add(flags, "mode", string(notify.Auto), "how to tell it: `resourcesync|websub|auto`")
 	flags.DurationVar(&f.wait, "wait", 0, "wait for up to this `duration` until the live documents are the new ones")
 	flags.Lookup("wait").NoOptDefVal = "5m"
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "say what would be sent, and send nothing")
 	return cmd
 }
 
-// notifyError says that what is published was not told, and what to do.
-type notifyError struct {
-	err    error
-	hint   string
-	topics []topicJSON // what became of them
-}
-
-func (e *notifyError) Error() string { return "published, not notified: " + e.err.Error() }
-func (e *notifyError) Unwrap() error { return e.err }
-
-// topicsOf returns what an error of notify knows of topics.
-func topicsOf(err error) []topicJSON {
-	if e, ok := errors.AsType[*notifyError](err); ok {
-		return e.topics
-	}
-	return nil
-}
-
 func (c *cli) notify(cmd *cobra.Command, f *notifyFlags, name string) error {
-	mode, err := notify.ParseMode(f.mode)
-	if err != nil {
-		return usageErrorf(cmd, "--mode: %w", err)
-	}
-	if f.hub != "" {
-		if err := notify.CheckHub(f.hub); err != nil {
-			return usageErrorf(cmd, "--hub: %w", err)
-		}
+	if err := checkValues(cmd.Flags()); err != nil {
+		return usage(cmd, err)
 	}
 	n := &notifying{c: c, f: f, name: name, modes: map[string]notify.Mode{}}
-	n.o = notify.Options{Mode: mode, Release: release(), Log: c.log(), OnWait: func(err error) {
+	n.o = notify.Options{Mode: f.mode, Release: release(), Log: c.log(), OnWait: func(err error) {
 		if !c.quiet {
 			c.tell("waiting: %v\n", err)
 		}
 	}}
 	if err := n.read(); err != nil {
-		return &apartError{err}
+		return apart(err)
 	}
-	if err = n.run(cmd.Context()); err != nil && c.json {
+	err := n.run(cmd.Context())
+	if err != nil && c.json {
 		return err
 	}
 	return errors.Join(err, n.print())
@@ -192,7 +168,7 @@ func (n *notifying) run(ctx context.Context) error {
 		return nil
 	}
 	if err := n.checkNotes(); err != nil {
-		return &apartError{err}
+		return apart(err)
 	}
 	if err := n.await(ctx); err != nil {
 		return err
@@ -202,7 +178,7 @@ func (n *notifying) run(ctx context.Context) error {
 	for i := range n.todo {
 		err := n.send(ctx, &n.todo[i])
 		if ctx.Err() != nil {
-			return &apartError{context.Cause(ctx)}
+			return apart(context.Cause(ctx))
 		}
 		if err != nil {
 			failed++
@@ -240,7 +216,7 @@ func (n *notifying) await(ctx context.Context) (err error) {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return &apartError{err}
+		return apart(err)
 	case n.f.wait > 0:
 		return n.failed(err, "Nothing was sent. Upload the publication, or wait for longer.")
 	}
@@ -248,7 +224,7 @@ func (n *notifying) await(ctx context.Context) (err error) {
 }
 
 func (n *notifying) failed(err error, hint string) error {
-	return &notifyError{err, hint, n.found.Topics}
+	return &failure{fmt.Errorf("published, not notified: %w", err), exitFailed, hint, n.found.Topics}
 }
 
 // send sends one notification, and notes that.
@@ -284,58 +260,38 @@ func (n *notifying) topic(uri string) *topicJSON {
 }
 
 func (n *notifying) print() error {
-	c := n.c
-	if c.json {
-		n.found.Topics = append([]topicJSON{}, n.found.Topics...)
-		return c.writeJSON(n.found)
-	}
-	if c.quiet {
-		return nil
-	}
-	if n.found.Later {
-		if err := c.print("A later publication than that of the plan is live.\n"); err != nil {
-			return err
+	n.found.Topics = append([]topicJSON{}, n.found.Topics...)
+	return n.c.result(n.found, func() string {
+		var b strings.Builder
+		if n.found.Later {
+			b.WriteString("A later publication than that of the plan is live.\n")
 		}
-	}
-	for i := range n.found.Topics {
-		if err := n.printTopic(&n.found.Topics[i]); err != nil {
-			return err
+		for i := range n.found.Topics {
+			n.writeTopic(&b, &n.found.Topics[i])
 		}
-	}
-	if len(n.found.Topics) == 0 {
-		return c.print("Nothing to tell: the plan changes no document of a set with a hub.\n")
-	}
-	return nil
+		if len(n.found.Topics) == 0 {
+			b.WriteString("Nothing to tell: the plan changes no document of a set with a hub.\n")
+		}
+		return b.String()
+	})
 }
 
-func (n *notifying) printTopic(t *topicJSON) error {
-	c := n.c
+func (n *notifying) writeTopic(b *strings.Builder, t *topicJSON) {
 	what := plural(t.Changes, "change")
-	switch t.Status {
-	case wasSent:
-		return c.print("%s: %s sent to %s (%s)\n", t.Topic, what, t.Hub, t.Mode)
-	case sentBefore:
-		return c.print("%s: nothing left to send\n", t.Topic)
-	case topicGone:
-		return c.print("%s: not sent: %v\n", t.Topic, notify.ErrNoTopic)
-	case notSent:
-		return c.print("%s: not sent\n", t.Topic)
-	}
-	if !n.f.dryRun {
-		return nil
-	}
-	if err := c.print("%s: %s would be sent to %s\n", t.Topic, what, t.Hub); err != nil {
-		return err
-	}
-	for _, told := range n.todo {
-		if told.Topic != t.Topic {
-			continue
-		}
-		for _, change := range told.Changes {
-			if err := c.print("  %-8s %-16s %s  (%s)\n", change.Change, change.Capability, change.URI, resourcesync.FormatDateTime(change.DateTime)); err != nil {
-				return err
-			}
+	switch {
+	case t.Status == wasSent:
+		fmt.Fprintf(b, "%s: %s sent to %s (%s)\n", t.Topic, what, t.Hub, t.Mode)
+	case t.Status == sentBefore:
+		fmt.Fprintf(b, "%s: nothing left to send\n", t.Topic)
+	case t.Status == topicGone:
+		fmt.Fprintf(b, "%s: not sent: %v\n", t.Topic, notify.ErrNoTopic)
+	case t.Status == notSent:
+		fmt.Fprintf(b, "%s: not sent\n", t.Topic)
+	case n.f.dryRun:
+		fmt.Fprintf(b, "%s: %s would be sent to %s\n", t.Topic, what, t.Hub)
+		told := slices.IndexFunc(n.todo, func(told notify.Notification) bool { return told.Topic == t.Topic })
+		for _, change := range n.todo[told].Changes {
+			fmt.Fprintf(b, "  %-8s %-16s %s  (%s)\n", change.Change, change.Capability, change.URI, resourcesync.FormatDateTime(change.DateTime))
 		}
 	}
-	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,18 +43,13 @@ With --format json, the plan goes to the standard output as one JSON value.`,
 		Example: `  wellspring build public --base-url https://example.org/ --plan site.plan
   wellspring plan --format rclone -o upload site.plan
   sh upload/upload.sh s3:bucket public && rm site.plan`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageErrorf(cmd, "one argument is needed: the file that build --plan wrote")
-			}
-			return nil
-		},
+		Args: onePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := c.plan(cmd, f, args[0])
-			if _, usage := errors.AsType[*usageError](err); err == nil || usage {
+			if err == nil || isUsage(err) {
 				return err
 			}
-			return &apartError{err}
+			return apart(err)
 		},
 	}
 	flags := cmd.Flags()
@@ -87,6 +81,14 @@ func (c *cli) plan(cmd *cobra.Command, f *planFlags, name string) error {
 		return fmt.Errorf("turning the plan into input of %s: %w", f.format, err)
 	}
 	return c.printPlan(f, lists)
+}
+
+// onePlan allows one argument.
+func onePlan(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usageErrorf(cmd, "one argument is needed: the file that build --plan wrote")
+	}
+	return nil
 }
 
 // upload is what the template of a script gets.
@@ -129,23 +131,19 @@ type plannedJSON struct {
 
 func (c *cli) printPlan(f *planFlags, lists *plan.Lists) error {
 	h, script := lists.Header, filepath.Join(f.out, "upload.sh")
-	if c.json {
-		names := make([]string, len(lists.Files))
-		for i, l := range lists.Files {
-			names[i] = l.Name
+	names := make([]string, len(lists.Files))
+	for i, l := range lists.Files {
+		names[i] = l.Name
+	}
+	return c.result(plannedJSON{f.out, script, names, h.Puts, h.PutBytes, h.Deletes}, func() string {
+		if h.IsEmpty() {
+			return "Nothing to upload.\n"
 		}
-		return c.writeJSON(plannedJSON{f.out, script, names, h.Puts, h.PutBytes, h.Deletes})
-	}
-	if c.quiet {
-		return nil
-	}
-	if h.IsEmpty() {
-		return c.print("Nothing to upload.\n")
-	}
-	arguments := uploaders[plan.Tool(f.format)] + " SITE"
-	if h.Apart {
-		arguments += " PUBLICATION"
-	}
-	return c.print("To upload %s (%s) and to delete %s:\n  sh %s %s\n",
-		plural(h.Puts, "file"), humanize.Bytes(uint64(h.PutBytes)), plural(h.Deletes, "file"), script, arguments)
+		arguments := uploaders[plan.Tool(f.format)] + " SITE"
+		if h.Apart {
+			arguments += " PUBLICATION"
+		}
+		return fmt.Sprintf("To upload %s (%s) and to delete %s:\n  sh %s %s\n",
+			plural(h.Puts, "file"), humanize.Bytes(uint64(h.PutBytes)), plural(h.Deletes, "file"), script, arguments)
+	})
 }

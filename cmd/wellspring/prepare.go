@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/generator/policy"
@@ -55,9 +57,7 @@ too.
 		Example: `  wellspring prepare public --base-url https://example.org/ --html-links --host netlify
   wellspring prepare public --base-url https://example.org/ --host nginx > wellspring.nginx.conf`,
 		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.prepare(cmd, f, args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.prepare(cmd, f, args) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -67,23 +67,11 @@ too.
 	f.source.addFlags(flags)
 	host := flags.Lookup(hostFlag)
 	host.Usage = strings.Replace(host.Usage, "warn where limits of a `host` are passed", "write what a `host` needs", 1)
-	flags.BoolVarP(&f.source.dryRun, "dry-run", "n", false, "find out what would change, and write nothing")
-	for _, name := range buildFlags() {
-		if flag := flags.Lookup(name); !slices.Contains(preparing, name) {
-			flag.Hidden = true
-		}
-	}
+	flags.BoolVarP(&f.source.DryRun, "dry-run", "n", false, "find out what would change, and write nothing")
+	settingFlags().VisitAll(func(flag *pflag.Flag) {
+		flags.Lookup(flag.Name).Hidden = !slices.Contains(preparing, flag.Name)
+	})
 	return cmd
-}
-
-// buildFlags are the names of the flags that say what is published.
-func buildFlags() (names []string) {
-	for _, key := range settingKeys() {
-		if key.Name != sourceKey {
-			names = append(names, strings.ReplaceAll(key.Name, "_", "-"))
-		}
-	}
-	return names
 }
 
 // check returns an error if what is asked for cannot be.
@@ -105,41 +93,22 @@ func (f *prepareFlags) check(cmd *cobra.Command, source string) error {
 	return nil
 }
 
-// isWithin reports whether a directory is in another one, or is that.
-func isWithin(dir, other string) bool {
-	var real [2]string
-	for i, name := range [...]string{other, dir} {
-		resolved, err := filepath.EvalSymlinks(name)
-		if err == nil {
-			resolved, err = filepath.Abs(resolved)
-		}
-		if err != nil {
-			return false
-		}
-		real[i] = resolved
-	}
-	relative, err := filepath.Rel(real[0], real[1])
-	return err == nil && filepath.IsLocal(relative)
-}
-
 // preparation is one run of prepare.
 type preparation struct {
 	c    *cli
 	f    *prepareFlags
 	o    generator.Options
 	own  layout.Layout
-	sets []namedSet
+	sets []preparedSet // one that has all files, if there are none with names
 	root *os.Root
 
 	found preparedJSON
-	texts []prepare.HostResult // to be printed
 }
 
-// namedSet is a set of resources as the settings have it.
-type namedSet struct {
+// preparedSet is a set of resources, and where its documents are.
+type preparedSet struct {
+	policy.Set
 	layout layout.Layout
-	rules  *policy.Selection
-	name   string
 }
 
 func (c *cli) prepare(cmd *cobra.Command, f *prepareFlags, args []string) error {
@@ -149,30 +118,26 @@ func (c *cli) prepare(cmd *cobra.Command, f *prepareFlags, args []string) error 
 	}
 	// It looks at no publication, so that those of build may ask for a first run for
 	// both of them without a word of where the last one would be.
-	f.source.previous, f.source.firstRun, f.source.requirePrevious = "", false, false
+	f.source.Previous = policy.Previous{}
 	o, err := f.source.options(cmd, l)
 	if err != nil {
-		return l.withOrigin(err)
+		return err
 	}
 	if err := f.check(cmd, o.Source); err != nil {
 		return err
 	}
 	p := &preparation{c: c, f: f, o: o}
-	p.found.DryRun = o.DryRun
-	p.found.Files, p.found.Warnings = []preparedFileJSON{}, []string{}
+	p.found = preparedJSON{DryRun: o.DryRun, Files: []prepare.File{}, Warnings: []string{}}
 	if err := p.setSets(); err != nil {
-		return &usageError{err, cmd.CommandPath()}
+		return usage(cmd, err)
 	}
 	if p.root, err = os.OpenRoot(o.Source); err != nil {
-		return &apartError{fmt.Errorf("opening the site: %w", err)}
+		return apart(fmt.Errorf("opening the site: %w", err))
 	}
 	defer p.root.Close()
-	for _, step := range []func(*cobra.Command) error{p.pages, p.robots, p.hosts} {
-		if err := step(cmd); err != nil {
-			if _, isUsage := errors.AsType[*usageError](err); isUsage {
-				return err
-			}
-			return &apartError{err}
+	for _, step := range []func(context.Context) error{p.pages, p.robots, p.hosts} {
+		if err := step(cmd.Context()); err != nil {
+			return apart(err)
 		}
 	}
 	return p.print()
@@ -183,34 +148,33 @@ func (p *preparation) setSets() (err error) {
 	if p.own, err = layout.New(p.o.Identity); err != nil {
 		return err
 	}
-	for i := range p.o.Sets {
-		s := &p.o.Sets[i]
-		set := namedSet{rules: &s.Resources, name: s.Name}
-		if set.layout, err = s.Layout(p.own); err != nil {
+	for _, s := range p.o.Sets {
+		l, err := s.Layout(p.own)
+		if err != nil {
 			return err
 		}
-		p.sets = append(p.sets, set)
+		p.sets = append(p.sets, preparedSet{s, l})
+	}
+	if len(p.sets) == 0 {
+		p.sets = []preparedSet{{policy.Set{Hub: p.o.Hub}, p.own}}
 	}
 	return nil
 }
 
 // has reports whether a file is in the set, whatever its size is.
-func (s *namedSet) has(f *scanner.File) bool {
-	return s.rules.Matches(f.Path, cmp.Or(hashing.ByExtension(f.Path), "application/octet-stream"))
+func (s *preparedSet) has(f *scanner.File) bool {
+	return s.Resources.Matches(f.Path, cmp.Or(hashing.ByExtension(f.Path), "application/octet-stream"))
 }
 
 // lists returns the Capability Lists to which pages can link.
 func (p *preparation) lists() (lists []prepare.List) {
-	if len(p.sets) == 0 {
-		return []prepare.List{{URI: p.own.CapabilityList().URI}}
-	}
 	for i := range p.sets {
 		s := &p.sets[i]
-		if s.rules.IsTimed() {
-			p.warn("no page links to the set %q, which goes by times of modification: a link would change that of its page", s.name)
+		if s.Resources.IsTimed() {
+			p.warn("no page links to the set %q, which goes by times of modification: a link would change that of its page", s.Name)
 			continue
 		}
-		lists = append(lists, prepare.List{URI: s.layout.CapabilityList().URI, Has: s.has, MinSize: s.rules.MinSize, MaxSize: s.rules.MaxSize})
+		lists = append(lists, prepare.List{URI: s.layout.CapabilityList().URI, Has: s.has, MinSize: s.Resources.MinSize, MaxSize: s.Resources.MaxSize})
 	}
 	return lists
 }
@@ -220,7 +184,7 @@ func (p *preparation) warn(format string, args ...any) {
 }
 
 // pages puts links into HTML pages.
-func (p *preparation) pages(cmd *cobra.Command) error {
+func (p *preparation) pages(ctx context.Context) error {
 	if !p.f.htmlLinks {
 		return nil
 	}
@@ -229,17 +193,17 @@ func (p *preparation) pages(cmd *cobra.Command) error {
 		Scan: scanner.Options{Rules: p.o.Rules, SkipSymlinks: p.o.SkipSymlinks, Own: p.ownFolders()},
 		OnFile: func(f prepare.File) {
 			if f.Action != prepare.Unchanged && (p.c.verbose > 0 || p.o.DryRun) {
-				p.found.Files = append(p.found.Files, preparedFileJSON{f.Path, string(f.Action)})
+				p.found.Files = append(p.found.Files, f)
 			}
 		},
 	}
-	r, err := run.Run(cmd.Context())
+	r, err := run.Run(ctx)
 	if err != nil {
 		return fmt.Errorf("--html-links: %w", err)
 	}
-	p.found.Pages = &pagesJSON{Updated: r.Updated, Unchanged: r.Unchanged, InNoSet: r.InNoSet, LeftAlone: []leftJSON{}}
+	p.found.Pages = r
+	r.Left = append([]prepare.Left{}, r.Left...)
 	for _, l := range r.Left {
-		p.found.Pages.LeftAlone = append(p.found.Pages.LeftAlone, leftJSON{string(l.Why), l.Count, l.First})
 		p.warn("%s left alone: %s; the first is %q", plural(l.Count, "page"), l.Why, l.First)
 	}
 	if lists := run.Lists; len(r.Left) > 0 && len(lists) > 0 {
@@ -250,21 +214,21 @@ func (p *preparation) pages(cmd *cobra.Command) error {
 
 // ownFolders says where the publication lies in the site, if it does.
 func (p *preparation) ownFolders() (own []scanner.Own) {
-	add := func(dir string, folder bool, names ...string) {
+	add := func(dir string, names ...string) {
 		if info, err := os.Stat(filepath.Join(outDir(p.o), filepath.FromSlash(dir))); err == nil && info.IsDir() {
-			own = append(own, scanner.Own{Dir: info, Names: names, Folder: folder})
+			own = append(own, scanner.Own{Dir: info, Names: names, Folder: dir != "."})
 		}
 	}
-	add(".", false, publish.Folder)
-	add(p.own.Folder, p.own.Folder != ".", p.own.Documents()...)
+	add(".", publish.Folder)
+	add(p.own.Folder, p.own.Documents()...)
 	for _, s := range p.sets {
-		add(s.layout.Folder, true, s.layout.Documents()...)
+		add(s.layout.Folder, s.layout.Documents()...)
 	}
 	return own
 }
 
 // robots brings robots.txt up to date.
-func (p *preparation) robots(*cobra.Command) error {
+func (p *preparation) robots(context.Context) error {
 	if !p.f.robots {
 		return nil
 	}
@@ -276,9 +240,6 @@ func (p *preparation) robots(*cobra.Command) error {
 	for _, s := range p.sets {
 		uris = append(uris, s.layout.ResourceList().URI)
 	}
-	if len(p.sets) == 0 {
-		uris = append(uris, p.own.ResourceList().URI)
-	}
 	action, err := prepare.WriteRobots(p.root, uris, p.o.DryRun)
 	if why, ok := errors.AsType[prepare.LeftAlone](err); ok {
 		p.warn("%s is left alone: %s", prepare.RobotsFile, why)
@@ -287,37 +248,32 @@ func (p *preparation) robots(*cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("--robots: %w", err)
 	}
-	p.found.Files = append(p.found.Files, preparedFileJSON{prepare.RobotsFile, string(action)})
+	p.found.Files = append(p.found.Files, prepare.File{Path: prepare.RobotsFile, Action: action})
 	return nil
 }
 
 // hubs returns the topics of sets that have a hub.
 func (p *preparation) hubs() (hubs []prepare.Hub) {
-	add := func(l layout.Layout, hub string) {
-		if hub != "" {
-			hubs = append(hubs, prepare.Hub{Topic: l.FrameworkNotification().URI, Hub: hub})
+	for _, s := range p.sets {
+		if s.Hub != "" {
+			hubs = append(hubs, prepare.Hub{Topic: s.layout.FrameworkNotification().URI, Hub: s.Hub})
 		}
-	}
-	if len(p.sets) == 0 {
-		add(p.own, p.o.Hub)
-	}
-	for i, s := range p.sets {
-		add(s.layout, p.o.Sets[i].Hub)
 	}
 	return hubs
 }
 
 // hosts writes what hosts need.
-func (p *preparation) hosts(cmd *cobra.Command) error {
+func (p *preparation) hosts(ctx context.Context) error {
 	if len(p.f.source.hosts) == 0 {
 		return nil
 	}
 	var sets []layout.Layout
-	link := p.linkForAll()
 	for _, s := range p.sets {
-		sets = append(sets, s.layout)
+		if s.Name != "" {
+			sets = append(sets, s.layout)
+		}
 	}
-	site, err := prepare.NewSite(p.own, sets, link)
+	site, err := prepare.NewSite(p.own, sets, p.linkForAll())
 	if why, ok := errors.AsType[prepare.LeftAlone](err); ok {
 		p.warn("nothing is written for hosts: %s", why)
 		return nil
@@ -332,8 +288,8 @@ func (p *preparation) hosts(cmd *cobra.Command) error {
 		p.warn("the publication is in %s, and not in %s: what hosts read belongs to the top of what is uploaded", outDir(p.o), filepath.Clean(p.o.Source))
 	}
 	for _, name := range p.f.source.hosts {
-		if cmd.Context().Err() != nil {
-			return context.Cause(cmd.Context())
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		r, err := site.WriteHost(p.root, name, p.o.DryRun)
 		if err == nil {
@@ -343,7 +299,7 @@ func (p *preparation) hosts(cmd *cobra.Command) error {
 			return fmt.Errorf("--host %s: %w", name, err)
 		}
 	}
-	limits, warnings := checkLimits(cmd.Context(), p.o, p.f.source.hosts)
+	limits, warnings := checkLimits(ctx, p.o, p.f.source.hosts)
 	p.found.HostLimits = limits
 	p.found.Warnings = append(p.found.Warnings, warnings...)
 	return nil
@@ -352,15 +308,12 @@ func (p *preparation) hosts(cmd *cobra.Command) error {
 // linkForAll returns the URI of the Capability List that pertains to all that is
 // served, or nothing.
 func (p *preparation) linkForAll() string {
-	i := slices.IndexFunc(p.sets, func(s namedSet) bool { return s.rules.HasAll() })
-	switch {
-	case len(p.o.Rules.Include)+len(p.o.Rules.Exclude) > 0, len(p.sets) > 0 && i < 0:
+	i := slices.IndexFunc(p.sets, func(s preparedSet) bool { return s.Resources.HasAll() })
+	if i < 0 || len(p.o.Rules.Include)+len(p.o.Rules.Exclude) > 0 {
 		p.warn("hosts send no Link header, since no set has all that is served: --html-links finds out the right set of each page")
 		return ""
-	case i >= 0:
-		return p.sets[i].layout.CapabilityList().URI
 	}
-	return p.own.CapabilityList().URI
+	return p.sets[i].layout.CapabilityList().URI
 }
 
 // host takes what was done for one host.
@@ -369,9 +322,8 @@ func (p *preparation) host(r prepare.HostResult) error {
 	case r.Left != "":
 		p.warn("%s is left alone: %s", r.File, r.Left)
 	case r.File != "":
-		file := preparedFileJSON{r.File, string(r.Action)}
-		if !slices.ContainsFunc(p.found.Files, func(f preparedFileJSON) bool { return f.Path == r.File }) {
-			p.found.Files = append(p.found.Files, file)
+		if !slices.ContainsFunc(p.found.Files, func(f prepare.File) bool { return f.Path == r.File }) {
+			p.found.Files = append(p.found.Files, prepare.File{Path: r.File, Action: r.Action})
 		}
 	case p.f.snippets != "":
 		name := filepath.Join(p.f.snippets, r.Name)
@@ -379,10 +331,9 @@ func (p *preparation) host(r prepare.HostResult) error {
 		if err != nil {
 			return err
 		}
-		p.found.Files = append(p.found.Files, preparedFileJSON{name, string(action)})
+		p.found.Files = append(p.found.Files, prepare.File{Path: name, Action: action})
 	default:
-		p.texts = append(p.texts, r)
-		p.found.Texts = append(p.found.Texts, textJSON{r.Host, r.Name, r.Text})
+		p.found.Texts = append(p.found.Texts, r)
 	}
 	for _, note := range r.Notes {
 		p.found.Notes = append(p.found.Notes, r.Host+": "+note)
@@ -410,37 +361,13 @@ func writeSnippet(name, text string, dryRun bool) (prepare.Action, error) {
 
 // preparedJSON is what prepare writes with --json.
 type preparedJSON struct {
-	DryRun     bool               `json:"dry_run"`
-	Pages      *pagesJSON         `json:"pages,omitempty"`
-	Files      []preparedFileJSON `json:"files"`
-	Texts      []textJSON         `json:"texts,omitempty"`
-	Notes      []string           `json:"notes,omitempty"`
-	HostLimits []limitJSON        `json:"host_limits,omitempty"`
-	Warnings   []string           `json:"warnings"`
-}
-
-type pagesJSON struct {
-	Updated   int        `json:"updated"`
-	Unchanged int        `json:"unchanged"`
-	InNoSet   int        `json:"in_no_set"`
-	LeftAlone []leftJSON `json:"left_alone"`
-}
-
-type leftJSON struct {
-	Why   string `json:"why"`
-	Count int    `json:"count"`
-	First string `json:"first"`
-}
-
-type preparedFileJSON struct {
-	Path   string `json:"path"`
-	Action string `json:"action"`
-}
-
-type textJSON struct {
-	Host string `json:"host"`
-	Name string `json:"name"`
-	Text string `json:"text"`
+	DryRun     bool                 `json:"dry_run"`
+	Pages      *prepare.PagesReport `json:"pages,omitempty"`
+	Files      []prepare.File       `json:"files"`
+	Texts      []prepare.HostResult `json:"texts,omitempty"` // to be put elsewhere
+	Notes      []string             `json:"notes,omitempty"`
+	HostLimits []limitJSON          `json:"host_limits,omitempty"`
+	Warnings   []string             `json:"warnings"`
 }
 
 // print writes the result. Texts that go elsewhere have the standard output for
@@ -455,17 +382,13 @@ func (p *preparation) print() error {
 	text := p.summary()
 	switch {
 	case p.c.quiet:
-	case len(p.texts) > 0:
+	case len(p.found.Texts) > 0:
 		p.c.tell("%s", text)
 	default:
-		if err := p.c.print("%s", text); err != nil {
-			return err
-		}
+		p.c.print("%s", text)
 	}
-	for _, r := range p.texts {
-		if _, err := p.c.stdout.Write([]byte(r.Text)); err != nil {
-			return &outputError{err}
-		}
+	for _, r := range p.found.Texts {
+		io.WriteString(p.c.stdout, r.Text)
 	}
 	return nil
 }
@@ -484,7 +407,7 @@ func (p *preparation) summary() string {
 		b.WriteString("\n")
 	}
 	for _, f := range p.found.Files {
-		if f.Action == string(prepare.Unchanged) {
+		if f.Action == prepare.Unchanged {
 			fmt.Fprintf(&b, "%s: %s\n", f.Path, f.Action)
 		} else {
 			fmt.Fprintf(&b, "%s: %s%s\n", f.Path, would, f.Action)

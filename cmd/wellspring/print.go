@@ -29,17 +29,6 @@ func (c *cli) printChange(ch policy.Change) {
 	c.print("%-8s %s  (%s)\n", ch.Type, ch.URI, why)
 }
 
-// printBuild sums up a run, for people or for programs.
-func (c *cli) printBuild(o generator.Options, r *generator.Report, limits []limitJSON) error {
-	switch {
-	case c.json:
-		return c.writeJSON(reportJSON(o, r, limits))
-	case c.quiet:
-		return nil
-	}
-	return c.print("%s", summary(o, r))
-}
-
 func summary(o generator.Options, r *generator.Report) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -95,16 +84,18 @@ func folderOf(o generator.Options) string {
 }
 
 func changes(o generator.Options, r *generator.Report) string {
-	if r.First && o.DryRun {
+	return outcome(o, r.First, counts(r.Created, r.Updated, r.Deleted, r.Refreshed))
+}
+
+// outcome says what became of a publication, or of a set in it.
+func outcome(o generator.Options, first bool, counts string) string {
+	switch {
+	case first && o.DryRun:
 		return "not published yet"
-	}
-	if r.First {
+	case first:
 		return "published for the first time"
 	}
-	if counts := counts(r.Created, r.Updated, r.Deleted, r.Refreshed); counts != "" {
-		return counts
-	}
-	return "no changes"
+	return cmp.Or(counts, "no changes")
 }
 
 // mostSets is how many sets people want to read about at once.
@@ -132,15 +123,7 @@ func setSummaries(o generator.Options, r *generator.Report) (lines []string) {
 
 // setSummary sums up one set of several.
 func setSummary(o generator.Options, s *generator.SetReport) string {
-	what := counts(s.Created, s.Updated, s.Deleted, s.Refreshed)
-	switch {
-	case s.First && o.DryRun:
-		what = "not published yet"
-	case s.First:
-		what = "published for the first time"
-	case what == "":
-		what = "no changes"
-	}
+	what := outcome(o, s.First, counts(s.Created, s.Updated, s.Deleted, s.Refreshed))
 	return fmt.Sprintf("%s: %s, %s, %s", s.Name, plural(s.Resources, "resource"), what, humanize.Bytes(uint64(s.Bytes)))
 }
 
@@ -225,12 +208,12 @@ type report struct {
 	Seconds           float64                `json:"seconds"`
 }
 
-// setJSON is what a run found out about one of several sets.
+// setJSON is a generator.SetReport as programs get it: what a run found out about one of several sets.
 type setJSON struct {
 	Name      string `json:"name"`
 	Folder    string `json:"folder"`
 	First     bool   `json:"first"`
-	Published bool   `json:"published"`
+	Wrote     bool   `json:"published"`
 	Resources int    `json:"resources"`
 	Bytes     int64  `json:"bytes"`
 	Created   int    `json:"created"`
@@ -241,8 +224,8 @@ type setJSON struct {
 
 func setsJSON(o generator.Options, r *generator.Report) (sets []setJSON) {
 	for _, s := range r.Sets {
-		j := setJSON{s.Name, s.Folder, s.First, s.Wrote && !o.DryRun, s.Resources, s.Bytes, s.Created, s.Updated, s.Deleted, s.Refreshed}
-		if s.First {
+		j := setJSON(s)
+		if j.Wrote = s.Wrote && !o.DryRun; s.First {
 			j.Created = 0
 		}
 		sets = append(sets, j)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -27,15 +26,13 @@ first run after that removes it.
 		Example: `  wellspring prune public --keep-changes 30d --dry-run
   wellspring prune public --archive-keep monthly=all`,
 		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.prune(cmd, f, args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.prune(cmd, f, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.folder, "folder", "resourcesync", "`folder` of the documents in the publication")
+	flags.StringVar(&f.Identity.Folder, "folder", "resourcesync", "`folder` of the documents in the publication")
 	f.addKeepFlags(flags)
 	f.addPlan(flags)
-	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "find out what would go, and write nothing")
+	flags.BoolVarP(&f.DryRun, "dry-run", "n", false, "find out what would go, and write nothing")
 	return cmd
 }
 
@@ -44,18 +41,13 @@ func (c *cli) prune(cmd *cobra.Command, f *sourceFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	o := generator.Options{Out: l.publicationDir(args), DryRun: f.dryRun, LockTimeout: f.lockTimeout, Release: release(), Log: c.log()}
-	switch info, err := os.Stat(o.Out); {
-	case err != nil:
-		return &usageError{fmt.Errorf("the publication: %s: %w", o.Out, reason(err)), cmd.CommandPath()}
-	case !info.IsDir():
-		return &usageError{fmt.Errorf("the publication: %s is not a directory", o.Out), cmd.CommandPath()}
+	o := f.Options
+	o.Out, o.Release, o.Log = l.publicationDir(args), release(), c.log()
+	if err := checkPublication(o.Out); err != nil {
+		return usage(cmd, err)
 	}
-	o.Identity.Folder = f.folder
-	for _, set := range []func(*generator.Options) error{f.setKeep, f.setClock, f.setPlan, l.setVersions, func(o *generator.Options) error { return l.keepSets(o, f) }} {
-		if err := set(&o); err != nil {
-			return &usageError{err, cmd.CommandPath()}
-		}
+	if err := l.complete(cmd, &o, f.setKeep, f.setClock, f.setPlan, l.setVersions, l.keepSets); err != nil {
+		return err
 	}
 	p, err := generator.Prune(cmd.Context(), o)
 	if err != nil {
@@ -64,7 +56,11 @@ func (c *cli) prune(cmd *cobra.Command, f *sourceFlags, args []string) error {
 	for _, w := range p.Warnings {
 		c.warn("%s", w)
 	}
-	return c.printPruned(o, p)
+	return c.result(prunedJSON{
+		DryRun: o.DryRun, Lists: p.Lists, Packages: p.Packages, Snapshots: p.Snapshots, Versions: p.Versions,
+		Retired: p.Retired, RetiredBytes: p.RetiredBytes, Swept: p.Swept, SweptBytes: p.SweptBytes,
+		Heads: append([]string{}, p.Heads...), Warnings: append([]string{}, p.Warnings...),
+	}, func() string { return prunedSummary(o, p) })
 }
 
 // prunedJSON is what prune writes with --json.
@@ -82,20 +78,6 @@ type prunedJSON struct {
 	Warnings     []string `json:"warnings"`
 }
 
-func (c *cli) printPruned(o generator.Options, p *generator.Pruned) error {
-	if c.json {
-		return c.writeJSON(prunedJSON{
-			DryRun: o.DryRun, Lists: p.Lists, Packages: p.Packages, Snapshots: p.Snapshots, Versions: p.Versions,
-			Retired: p.Retired, RetiredBytes: p.RetiredBytes, Swept: p.Swept, SweptBytes: p.SweptBytes,
-			Heads: append([]string{}, p.Heads...), Warnings: append([]string{}, p.Warnings...),
-		})
-	}
-	if c.quiet {
-		return nil
-	}
-	return c.print("%s", prunedSummary(o, p))
-}
-
 func prunedSummary(o generator.Options, p *generator.Pruned) string {
 	if !p.Any() {
 		return "Nothing to prune.\n"
@@ -108,8 +90,7 @@ func prunedSummary(o generator.Options, p *generator.Pruned) string {
 	if p.Versions > 0 {
 		text += ", " + plural(p.Versions, "version")
 	}
-	text += "\n"
-	text += fmt.Sprintf("%s: %s (%s)\n", removed, plural(p.Swept, "file"), humanize.Bytes(uint64(p.SweptBytes)))
+	text += fmt.Sprintf("\n%s: %s (%s)\n", removed, plural(p.Swept, "file"), humanize.Bytes(uint64(p.SweptBytes)))
 	if p.Retired > 0 {
 		text += fmt.Sprintf("Removed by the first run after %s: %s (%s)\n", graceText(o.Grace), plural(p.Retired, "file"), humanize.Bytes(uint64(p.RetiredBytes)))
 	}

@@ -2,24 +2,16 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
-	"github.com/wellspring-sync/wellspring/generator/policy"
-	"github.com/wellspring-sync/wellspring/internal/publish"
-	"github.com/wellspring-sync/wellspring/internal/remote"
-	"github.com/wellspring-sync/wellspring/internal/snapshot"
 )
 
 // version can be set by the linker; else the build information has it.
@@ -49,25 +41,6 @@ type cli struct {
 	settingsFile string // that was read, or empty
 	annotator    annotator
 }
-
-// Exit codes. The help and the README list them.
-const (
-	exitDone     = 0
-	exitFailed   = 1
-	exitUsage    = 2
-	exitFound    = 3
-	exitRefused  = 4
-	exitConflict = 5
-)
-
-const exitCodes = `Exit codes:
-  0  done, or nothing to do
-  1  failed; nothing was committed, unless the message says so
-  2  wrong usage
-  3  verify found violations, or status --exit-code changes
-  4  refused by a guard; the message names the flag that overrides it
-  5  another run holds the lock, or changed the publication meanwhile
-  130, 143  ended by a signal`
 
 func (c *cli) rootCommand() *cobra.Command {
 	root := &cobra.Command{
@@ -120,58 +93,6 @@ func (c *cli) versionCommand() *cobra.Command {
 	}
 }
 
-// usageError is for calls that are wrong in themselves.
-type usageError struct {
-	err     error
-	command string // whose help to read
-}
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-func usageErrorf(cmd *cobra.Command, format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...), cmd.CommandPath()}
-}
-
-// atMost allows so many arguments.
-func atMost(n int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > n {
-			return usageErrorf(cmd, "%d arguments, where at most %d can be: %q is too many", len(args), n, args[n])
-		}
-		return nil
-	}
-}
-
-func unknownCommand(root *cobra.Command, name string) error {
-	root.SuggestionsMinimumDistance = 2
-	if near := root.SuggestionsFor(name); len(near) > 0 {
-		return usageErrorf(root, "unknown command %q (did you mean %s?)", name, near[0])
-	}
-	return usageErrorf(root, "unknown command %q", name)
-}
-
-// flagError says what is wrong with a flag. If the command is unknown, that is
-// what is wrong.
-func flagError(cmd *cobra.Command, err error) error {
-	if name := cmd.Flags().Arg(0); !cmd.HasParent() && name != "" {
-		return unknownCommand(cmd, name)
-	}
-	var invalid *pflag.InvalidValueError
-	if !errors.As(err, &invalid) {
-		return &usageError{err, cmd.CommandPath()}
-	}
-	f := invalid.GetFlag()
-	return usageErrorf(cmd, "--%s is %q, which is not %s", f.Name, invalid.GetValue(), kinds[f.Value.Type()])
-}
-
-// kinds says what the values of flags are, by their types.
-var kinds = map[string]string{
-	"bool":     "true or false",
-	"int":      "a number",
-	"duration": "a duration such as 30s, 10m or 24h",
-}
-
 // counter is a flag that counts how often it is given.
 type counter int
 
@@ -209,131 +130,37 @@ func (c *cli) helpCommand() *cobra.Command {
 	}
 }
 
-// errFound is how status says that there are changes, and verify that there are
-// violations. They say which themselves.
-var errFound = errors.New("something was found")
+func (c *cli) writeJSON(v any) error { return c.encode(v, "  ") }
 
-// finish reports an error, once, and returns the exit code.
-func (c *cli) finish(err error) int {
-	if err == nil {
-		return exitDone
-	}
-	if err == errFound {
-		return exitFound
-	}
-	code, hint := explain(err)
-	c.tell("wellspring: %v\n", err)
-	if hint != "" {
-		c.tell("  %s\n", hint)
-	}
-	c.annotate("error", "wellspring", c.spotOf(err.Error()), strings.TrimSuffix(err.Error()+"\n"+hint, "\n"))
-	if c.json {
-		failure := struct {
-			Error    string      `json:"error"`
-			Hint     string      `json:"hint,omitempty"`
-			ExitCode int         `json:"exit_code"`
-			Topics   []topicJSON `json:"topics,omitempty"` // of notify
-		}{err.Error(), hint, code, topicsOf(err)}
-		if err := c.writeJSON(failure); err != nil {
-			c.tell("wellspring: %v\n", err)
-		}
-	}
-	return code
-}
+// writeLine writes JSON on a line of its own, for whoever reads line by line.
+func (c *cli) writeLine(v any) error { return c.encode(v, "") }
 
-// explain returns the exit code of an error, and what to do about it.
-func explain(err error) (code int, hint string) {
-	var (
-		usage      *usageError
-		refusal    *policy.Refusal
-		incomplete *publish.IncompleteError
-		damaged    *snapshot.DamagedError
-		signal     signalError
-		output     *outputError
-		changes    *policy.LostChangesError
-		reading    *readingError
-		missing    *policy.MissingError
-		server     *remote.Error
-		audit      *auditError
-		retained   *policy.RetainedError
-		unplanned  *policy.PlanError
-		apart      *apartError
-		untold     *notifyError
-	)
-	switch {
-	case errors.As(err, &incomplete):
-		return exitFailed, "What is missing is kept in the .wellspring folder. Once the cause is mended, run the same command again: it completes the commit. To give up what was begun, remove that folder."
-	case errors.As(err, &signal) && (errors.As(err, &audit) || errors.As(err, &apart)):
-		return 128 + signalNumber(signal), ""
-	case errors.As(err, &signal):
-		return 128 + signalNumber(signal), "Nothing was published."
-	case errors.As(err, &untold):
-		return exitFailed, untold.hint
-	case errors.As(err, &apart):
-		return exitFailed, ""
-	case errors.As(err, &retained):
-		return exitFailed, "Do not remove anything there until the next build has written it."
-	case errors.As(err, &unplanned):
-		return exitFailed, "Once the cause is mended, run the same command again: it puts the plan in place. If another run has used the same file, make a new plan against what is live, with --previous."
-	case errors.As(err, &usage):
-		return exitUsage, "See " + usage.command + " --help."
-	case errors.As(err, &output):
-		return exitFailed, ""
-	case errors.As(err, &reading):
-		return exitFailed, reading.hint()
-	case errors.As(err, &audit):
-		return exitFailed, audit.hint()
-	case errors.As(err, &refusal) && refusal.Flag != "":
-		return exitRefused, fmt.Sprintf("Nothing was published. If this is as it should be, run it again with %s.", refusal.Flag)
-	case errors.As(err, &refusal):
-		return exitRefused, "Nothing was published."
-	case errors.Is(err, publish.ErrLocked):
-		return exitConflict, "Wait for it to end, or give --lock-timeout to wait here."
-	case errors.Is(err, policy.ErrChanged):
-		return exitConflict, "Nothing was published. Run it again to go on from what is there now."
-	case errors.As(err, &missing):
-		return exitFailed, "Nothing was published. If this is as it should be, begin a new history: with --previous, give --first-run; else do without --require-previous."
-	case errors.As(err, &server):
-		return exitFailed, "Nothing was published. See what the server says to that URL, and run it again."
-	case errors.As(err, &changes):
-		return exitFailed, "Nothing was published. Restore the file from a copy, or give --dumps resource to go on without a Change Dump, and begin a new one later."
-	case errors.As(err, &damaged):
-		return exitFailed, "Nothing was published. Finish the upload if it was interrupted, restore the publication from a copy, or begin a new one with --rebase."
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return exitFailed, "Nothing was published. Too many files are open: allow more (ulimit -n), or read fewer at a time with --jobs."
-	case errors.Is(err, syscall.ENOSPC):
-		return exitFailed, "Nothing was published. Make room there, or give another directory with --out."
-	}
-	return exitFailed, "Nothing was published."
-}
-
-func signalNumber(e signalError) int {
-	if s, ok := e.signal.(syscall.Signal); ok {
-		return int(s)
-	}
-	return int(syscall.SIGINT)
-}
-
-func (c *cli) writeJSON(v any) error {
+func (c *cli) encode(v any, indent string) error {
 	e := json.NewEncoder(c.escaped(c.stdout))
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
+	e.SetIndent("", indent)
 	if err := e.Encode(v); err != nil {
-		return &outputError{err}
+		return untold(err)
 	}
 	return nil
 }
 
-// outputError says that a result could not be told. What was done is done.
-type outputError struct{ err error }
+// result writes a result for programs or for people, whoever asks.
+func (c *cli) result(forPrograms any, forPeople func() string) error {
+	switch {
+	case c.json:
+		return c.writeJSON(forPrograms)
+	case c.quiet:
+		return nil
+	}
+	return c.print("%s", forPeople())
+}
 
-func (e *outputError) Error() string { return "writing the result: " + e.err.Error() }
-func (e *outputError) Unwrap() error { return e.err }
-
-// print writes a result for people.
+// print writes a result for people. An error of that is remembered: whoever has more to
+// print need not look.
 func (c *cli) print(format string, args ...any) error {
 	if _, err := io.WriteString(c.stdout, c.shown(fmt.Sprintf(format, args...))); err != nil {
-		return &outputError{err}
+		return untold(err)
 	}
 	return nil
 }
@@ -372,9 +199,3 @@ func (c *cli) log() *slog.Logger {
 	}
 	return slog.New(slog.NewTextHandler(c.escaped(c.stderr), &slog.HandlerOptions{Level: level}))
 }
-
-// apartError is of a command that was not about to publish anything.
-type apartError struct{ err error }
-
-func (e *apartError) Error() string { return e.err.Error() }
-func (e *apartError) Unwrap() error { return e.err }

@@ -20,6 +20,7 @@ import (
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/hashing"
 	"github.com/wellspring-sync/wellspring/internal/serve"
+	"github.com/wellspring-sync/wellspring/internal/watch"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
 	"github.com/wellspring-sync/wellspring/scanner"
@@ -64,40 +65,36 @@ unless --out says where, so that nothing is left behind.
   wellspring serve public --watch
   wellspring serve public --listen :8080`,
 		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.serve(cmd, f, args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.serve(cmd, f, args) },
 	}
 	f.addFlags(cmd.Flags())
 	return cmd
 }
 
 func (c *cli) serve(cmd *cobra.Command, f *serveFlags, args []string) (err error) {
-	usage := func(err error) error { return &usageError{err, cmd.CommandPath()} }
 	l, err := c.load(cmd, args)
 	if err != nil {
 		return err
 	}
 	if err := f.check(l); err != nil {
-		return usage(err)
+		return usage(cmd, err)
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return usage(fmt.Errorf("%w: give another address with --listen, such as 127.0.0.1:8001", err))
+		return usage(cmd, fmt.Errorf("%w: give another address with --listen, such as 127.0.0.1:8001", err))
 	}
 	defer listener.Close()
 	s := &server{cli: c, url: urlOf(listener.Addr()), dirs: []string{l.publicationDir(args)}}
 	if f.watch {
-		remove, err := s.prepare(cmd, f, l)
-		if err != nil {
+		defer func() { err = errors.Join(err, os.RemoveAll(s.temp)) }()
+		if err := s.prepare(cmd, f, l); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, remove()) }()
 	}
 	for _, dir := range s.dirs {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
-			return usage(fmt.Errorf("%s: %w", dir, reason(err)))
+			return usage(cmd, fmt.Errorf("%s: %w", dir, reason(err)))
 		}
 		defer root.Close()
 		s.roots = append(s.roots, root)
@@ -129,53 +126,49 @@ func (f *serveFlags) check(l *loaded) error {
 type server struct {
 	*cli
 	url   string // of the server
+	temp  string // a directory that is removed in the end, or empty
 	dirs  []string
 	roots []*os.Root
 	// builder is nil if nothing is built.
 	builder *rebuilder
-	when    watchFlags
+	when    watch.Options
 
 	mu           sync.Mutex
 	read         time.Time // modification time of the Source Description
 	capabilities []string  // URIs that it names
 }
 
-// prepare sets up builds. The function that it returns removes what was only for them.
-func (s *server) prepare(cmd *cobra.Command, f *serveFlags, l *loaded) (remove func() error, err error) {
-	remove = func() error { return nil }
-	s.when = f.when
-	if _, err := s.when.options(); err != nil {
-		return nil, &usageError{err, cmd.CommandPath()}
+// prepare sets up builds.
+func (s *server) prepare(cmd *cobra.Command, f *serveFlags, l *loaded) (err error) {
+	if s.when, err = f.when.options(); err != nil {
+		return usage(cmd, err)
 	}
-	passing := f.source.baseURL == ""
+	passing := f.source.Identity.BaseURL == ""
 	if passing {
-		f.source.baseURL = s.url
+		f.source.Identity.BaseURL = s.url
 	}
 	o, err := f.source.options(cmd, l)
 	if err != nil {
-		return nil, l.withOrigin(err)
+		return err
 	}
 	if passing && o.Out == "" {
-		if o.Out, err = os.MkdirTemp("", "wellspring-serve-"); err != nil {
-			return nil, err
+		if s.temp, err = os.MkdirTemp("", "wellspring-serve-"); err != nil {
+			return err
 		}
-		remove = func() error { return os.RemoveAll(o.Out) }
-		o.Cache = ""
+		o.Out, o.Cache = s.temp, ""
 		if err := leaveOutPublication(&o); err != nil {
-			return nil, errors.Join(err, remove())
+			return err
 		}
 	}
 	if s.builder, err = s.newRebuilder(o, f.source.hosts); err != nil {
-		return nil, errors.Join(&usageError{err, cmd.CommandPath()}, remove())
+		return usage(cmd, err)
 	}
 	s.dirs = []string{o.Source}
-	if o.Out != "" {
-		if err := os.MkdirAll(o.Out, 0o777); err != nil {
-			return nil, errors.Join(err, remove())
-		}
-		s.dirs = []string{o.Out, o.Source}
+	if o.Out == "" {
+		return nil
 	}
-	return remove, nil
+	s.dirs = []string{o.Out, o.Source}
+	return os.MkdirAll(o.Out, 0o777)
 }
 
 // leaveOutPublication keeps a publication that is in the source already, for another
@@ -223,8 +216,7 @@ func (s *server) run(ctx context.Context, l net.Listener) error {
 	}()
 	var err error
 	if s.builder != nil {
-		w, _ := s.when.options()
-		err = s.builder.watch(serving, w)
+		err = s.builder.watch(serving, s.when)
 		stop(err)
 	}
 	served := <-ended
@@ -234,7 +226,7 @@ func (s *server) run(ctx context.Context, l net.Listener) error {
 	case ctx.Err() != nil:
 		// What there was to say has been said, and nothing was kept from being published.
 		s.json = false
-		return &apartError{context.Cause(ctx)}
+		return apart(context.Cause(ctx))
 	}
 	return served
 }

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"strings"
 	"time"
-
-	"github.com/dustin/go-humanize"
 
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/generator/policy"
@@ -17,13 +13,13 @@ import (
 )
 
 // setSets takes the sets of resources from the file of settings.
-func (l *loaded) setSets(o *generator.Options, f *sourceFlags) error {
+func (l *loaded) setSets(o *generator.Options) error {
 	asked := true
 	for i := range l.file.Sets {
 		s := &l.file.Sets[i]
-		set, err := l.set(*o, f, s)
+		set, err := l.set(o, s)
 		if err != nil {
-			return fmt.Errorf("%s: the set %q: %w", l.at(s.Line), s.Name, err)
+			return l.aboutSet(s, err)
 		}
 		asked = asked && s.Dumps != ""
 		o.Sets = append(o.Sets, set)
@@ -35,73 +31,80 @@ func (l *loaded) setSets(o *generator.Options, f *sourceFlags) error {
 	return nil
 }
 
+func (l *loaded) aboutSet(s *settings.Set, err error) error {
+	return fmt.Errorf("%s: the set %q: %w", l.at(s.Line), s.Name, err)
+}
+
 // keepSets takes from the file of settings what is kept of each set, for prune.
-func (l *loaded) keepSets(o *generator.Options, all *sourceFlags) error {
-	if l.file == nil {
-		return nil
-	}
+func (l *loaded) keepSets(o *generator.Options) error {
 	for i := range l.file.Sets {
 		s := &l.file.Sets[i]
-		f, own := *all, *o
-		f.keepChanges, f.archiveKeep = cmp.Or(s.KeepChanges, f.keepChanges), cmp.Or(s.ArchiveKeep, f.archiveKeep)
-		if err := f.setKeep(&own); err != nil {
-			return fmt.Errorf("%s: the set %q: %w", l.at(s.Line), s.Name, asSetting(err))
+		set := policy.Set{Name: s.Name, Folder: s.Folder, KeepChanges: o.KeepChanges, ArchiveKeep: o.ArchiveKeep}
+		if err := take(keepOf(s, &set)); err != nil {
+			return l.aboutSet(s, err)
 		}
-		o.Sets = append(o.Sets, policy.Set{Name: s.Name, Folder: s.Folder, KeepChanges: own.KeepChanges, ArchiveKeep: own.ArchiveKeep})
+		o.Sets = append(o.Sets, set)
 	}
 	return nil
 }
 
+// said is what a table says of a setting, if it says something.
+type said struct {
+	name, text string
+	value      *value
+}
+
+// take takes what is said.
+func take(all []said) error {
+	for _, s := range all {
+		if s.text == "" {
+			continue
+		}
+		if s.value.Set(s.text); s.value.err != nil {
+			return about(s.name, s.value.err)
+		}
+	}
+	return nil
+}
+
+func keepOf(s *settings.Set, set *policy.Set) []said {
+	return []said{
+		{"keep_changes", s.KeepChanges, valueOf(&set.KeepChanges, policy.ParseKeep)},
+		{"archive_keep", s.ArchiveKeep, valueOf(&set.ArchiveKeep, policy.ParseArchiveKeep)},
+	}
+}
+
 // set returns a set: what is not said of it is as for all.
-func (l *loaded) set(o generator.Options, all *sourceFlags, s *settings.Set) (set policy.Set, err error) {
-	f := *all
-	for _, own := range []struct {
-		flag  *string
-		value string
-	}{
-		{&f.dumps, s.Dumps}, {&f.packageSize, s.PackageSize}, {&f.rotate, s.Rotate},
-		{&f.keepChanges, s.KeepChanges}, {&f.archiveKeep, s.ArchiveKeep},
-	} {
-		if own.value != "" {
-			*own.flag = own.value
-		}
-	}
-	for _, take := range []func(*generator.Options) error{f.setDumps, f.setHistory, f.setKeep} {
-		if err := take(&o); err != nil {
-			return set, asSetting(err)
-		}
-	}
+func (l *loaded) set(o *generator.Options, s *settings.Set) (set policy.Set, err error) {
 	set = policy.Set{
-		Name: s.Name, Folder: s.Folder, Dumps: o.Dumps, PackageSize: o.PackageSize, Rotate: o.Rotate,
+		Name: s.Name, Folder: s.Folder, Hub: o.Hub, Dumps: o.Dumps, PackageSize: o.PackageSize, Rotate: o.Rotate,
 		KeepChanges: o.KeepChanges, Archive: o.Archive, ArchiveKeep: o.ArchiveKeep,
+	}
+	err = take(append([]said{
+		{"dumps", s.Dumps, valueOf(&set.Dumps, policy.ParseDumps)},
+		{"package_size", s.PackageSize, valueOf(&set.PackageSize, parsePackageSize)},
+		{"rotate", s.Rotate, valueOf(&set.Rotate, policy.ParseRotation)},
+		{"hub", s.Hub, valueOf(&set.Hub, hubOrNone)},
+	}, keepOf(s, &set)...))
+	if err != nil {
+		return set, err
 	}
 	if s.Archive != nil {
 		set.Archive = s.Archive
 	}
-	if set.DescribedBy, err = aboutURI(&o, s.DescribedBy, ""); err != nil {
+	if set.DescribedBy, err = aboutURI(o, s.DescribedBy); err != nil {
 		return set, err
 	}
-	if set.Hub = cmp.Or(s.Hub, o.Hub); set.Hub == "none" {
-		set.Hub = ""
-	}
-	if err := checkHub(set.Hub); err != nil {
-		return set, err
-	}
-	set.Resources, err = l.selection(&o, s)
+	set.Resources, err = l.selection(o, s)
 	return set, err
 }
 
-// asSetting names in an error of a flag the setting instead.
-func asSetting(err error) error {
-	text, ok := strings.CutPrefix(err.Error(), "--")
-	if !ok {
-		return err
+// hubOrNone reads the hub of a set, which may do without.
+func hubOrNone(text string) (string, error) {
+	if text == "none" {
+		return "", nil
 	}
-	end := strings.IndexAny(text, ": ")
-	if end < 0 {
-		return err
-	}
-	return fmt.Errorf("%s%s", settingName(text[:end]), text[end:])
+	return parseHub(text)
 }
 
 // selection returns the rules by which files are in a set.
@@ -118,61 +121,40 @@ func (l *loaded) selection(o *generator.Options, s *settings.Set) (sel policy.Se
 		}
 		sel.Types = append(sel.Types, strings.ToLower(t))
 	}
-	if sel.MinSize, err = sizeOf("min_size", s.MinSize); err != nil {
+	modified := modifiedWhen(o.Now)
+	err = take([]said{
+		{"min_size", s.MinSize, valueOf(&sel.MinSize, parseSize)},
+		{"max_size", s.MaxSize, valueOf(&sel.MaxSize, parseSize)},
+		{"modified_after", s.ModifiedAfter, valueOf(&sel.ModifiedAfter, modified)},
+		{"modified_before", s.ModifiedBefore, valueOf(&sel.ModifiedBefore, modified)},
+	})
+	switch {
+	case err != nil:
 		return sel, err
-	}
-	if sel.MaxSize, err = sizeOf("max_size", s.MaxSize); err != nil {
-		return sel, err
-	}
-	if s.MaxSize != "" && sel.MaxSize == 0 {
+	case s.MaxSize != "" && sel.MaxSize == 0:
 		return sel, fmt.Errorf("max_size is %s, so that only empty files would be in it", s.MaxSize)
-	}
-	if sel.MaxSize > 0 && sel.MaxSize < sel.MinSize {
+	case sel.MaxSize > 0 && sel.MaxSize < sel.MinSize:
 		return sel, fmt.Errorf("max_size is %s, less than min_size", s.MaxSize)
-	}
-	now := time.Now
-	if o.Now != nil {
-		now = o.Now
-	}
-	if sel.ModifiedAfter, err = timeOf("modified_after", s.ModifiedAfter, now); err != nil {
-		return sel, err
-	}
-	if sel.ModifiedBefore, err = timeOf("modified_before", s.ModifiedBefore, now); err != nil {
-		return sel, err
-	}
-	if !sel.ModifiedBefore.IsZero() && !sel.ModifiedBefore.After(sel.ModifiedAfter) {
+	case !sel.ModifiedBefore.IsZero() && !sel.ModifiedBefore.After(sel.ModifiedAfter):
 		return sel, fmt.Errorf("modified_before is %s, not later than modified_after", s.ModifiedBefore)
-	}
-	if s.Paths != "" {
+	case s.Paths != "":
 		sel.Paths, err = policy.ReadPaths(l.relativeTo(s.Paths))
 	}
 	return sel, err
 }
 
-func sizeOf(name, text string) (int64, error) {
-	if text == "" {
-		return 0, nil
+// modifiedWhen returns what reads a time of modification, or how long ago it is.
+func modifiedWhen(now func() time.Time) func(string) (time.Time, error) {
+	if now == nil {
+		now = time.Now
 	}
-	size, err := humanize.ParseBytes(text)
-	if err != nil || size > math.MaxInt64 {
-		return 0, fmt.Errorf("%s is %q, which is not a size such as 10kB or 1GB", name, text)
-	}
-	return int64(size), nil
-}
-
-// timeOf returns the time that a text says: a date, a time, or how long ago it is.
-func timeOf(name, text string, now func() time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if t, err := resourcesync.ParseDateTime(text); err == nil {
+	return func(text string) (time.Time, error) {
+		t, err := timeOrAge(text, now())
+		if err != nil || t.IsZero() {
+			return t, fmt.Errorf("is %q, which is neither a date such as 2026-01-31, nor a time, nor an age such as 30d", text)
+		}
 		return t, nil
 	}
-	age, err := policy.ParseKeep(text)
-	if err != nil || age.Before(now()).IsZero() {
-		return time.Time{}, fmt.Errorf("%s is %q, which is neither a date such as 2026-01-31, nor a time, nor an age such as 30d", name, text)
-	}
-	return age.Before(now()), nil
 }
 
 // setBeside takes what the file of settings says of versions and patches, which both
@@ -209,12 +191,11 @@ func (l *loaded) setBeside(o *generator.Options) (err error) {
 
 // setVersions takes which versions are kept.
 func (l *loaded) setVersions(o *generator.Options) error {
-	if l.file == nil || l.file.Versions == nil {
+	v := l.file.Versions
+	if v == nil {
 		return nil
 	}
-	o.Versions = &policy.Versions{}
-	v := l.file.Versions
-	if v.Keep == "" || v.Keep == "all" {
+	if o.Versions = (&policy.Versions{}); v.Keep == "" || v.Keep == "all" {
 		return nil
 	}
 	keep, err := policy.ParseArchiveKeep(v.Keep)

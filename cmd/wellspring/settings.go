@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/settings"
 	"github.com/wellspring-sync/wellspring/verify"
 )
@@ -39,19 +37,15 @@ var notSettings = []string{"help", "json", "quiet", "verbose", "config", "exit-c
 
 // loaded are the settings of a command, and where each of them comes from.
 type loaded struct {
-	file    *settings.File // nil if there is none
+	file    *settings.File // without a name if there is none
 	origins map[string]string
 	source  string
 }
 
 // settingKeys returns the settings that there are: those of build's flags.
 func settingKeys() []settings.Key {
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f := &sourceFlags{}
-	f.addFlags(flags)
-	f.addDryRun(flags)
 	keys := []settings.Key{{Name: sourceKey, Kind: settings.Text}}
-	flags.VisitAll(func(flag *pflag.Flag) {
+	settingFlags().VisitAll(func(flag *pflag.Flag) {
 		keys = append(keys, settings.Key{Name: settingName(flag.Name), Kind: kindOf(flag)})
 	})
 	return keys
@@ -76,9 +70,8 @@ func (c *cli) load(cmd *cobra.Command, args []string) (*loaded, error) {
 	c.warnOfVariables()
 	var err error
 	if l.file, err = c.readSettings(); err != nil {
-		var odd *settings.Error
-		if errors.As(err, &odd) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, settings.ErrNoFile) {
-			err = &usageError{err, cmd.CommandPath()}
+		if is[*settings.Error](err) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, settings.ErrNoFile) {
+			err = usage(cmd, err)
 		}
 		return nil, err
 	}
@@ -89,7 +82,7 @@ func (c *cli) load(cmd *cobra.Command, args []string) (*loaded, error) {
 		err = errors.Join(err, l.apply(flag))
 	})
 	if err != nil {
-		return nil, &usageError{err, cmd.CommandPath()}
+		return nil, usage(cmd, err)
 	}
 	l.setSource(args)
 	return l, l.setPackageSize(cmd)
@@ -98,11 +91,7 @@ func (c *cli) load(cmd *cobra.Command, args []string) (*loaded, error) {
 // withOrigin adds to an error about a flag where its value is from, if it is not
 // from there.
 func (l *loaded) withOrigin(err error) error {
-	usage, ok := errors.AsType[*usageError](err)
-	if !ok {
-		return err
-	}
-	rest, ok := strings.CutPrefix(usage.Error(), "--")
+	rest, ok := strings.CutPrefix(err.Error(), "--")
 	if !ok {
 		return err
 	}
@@ -111,7 +100,7 @@ func (l *loaded) withOrigin(err error) error {
 	case "", fromDefault, fromFlag:
 		return err
 	default:
-		return &usageError{fmt.Errorf("%s: %w", origin, usage.err), usage.command}
+		return fmt.Errorf("%s: %w", origin, err)
 	}
 }
 
@@ -137,59 +126,46 @@ func (c *cli) warnOfVariables() {
 // publicationDir returns the directory of the publication: the argument, or what the
 // settings say, or the current one.
 func (l *loaded) publicationDir(args []string) string {
-	if len(args) > 0 {
-		return args[0]
-	}
-	out, _, _ := l.path("out")
-	source, _, _ := l.path(sourceKey)
-	return cmp.Or(out, source, ".")
+	out, _ := l.text("out")
+	source, _ := l.text(sourceKey)
+	return append(args, cmp.Or(out, source, "."))[0]
 }
 
 // resources says where resources lie, if the settings do.
 func (l *loaded) resources() []verify.Mapping {
-	base, _, hasBase := l.text("base_url")
-	source, _, hasSource := l.path(sourceKey)
-	if !hasBase || !hasSource {
+	base, _ := l.text("base_url")
+	source, _ := l.text(sourceKey)
+	if base == "" || source == "" {
 		return nil
 	}
 	return []verify.Mapping{{Prefix: strings.TrimSuffix(base, "/") + "/", Dir: source}}
 }
 
-// text returns what the environment or else the file says of a setting of one value,
-// and which of them does.
-func (l *loaded) text(key string) (text, origin string, ok bool) {
-	if text := os.Getenv(variable(key)); text != "" {
-		return text, variable(key), true
+// said returns what the environment or else the file says of a setting, and which of them
+// does. The header is left to those who send it.
+func (l *loaded) said(key string) (values []string, origin string) {
+	if text := os.Getenv(variable(key)); text != "" && variable(key) != headerVariable {
+		return []string{text}, variable(key)
 	}
-	if l.file == nil {
-		return "", "", false
+	if v, ok := l.file.Values[key]; ok {
+		return l.relative(key, v.Text), l.at(v.Line)
 	}
-	v, ok := l.file.Values[key]
-	if !ok {
-		return "", "", false
-	}
-	return v.Text[0], l.at(v.Line), true
+	return []string{""}, fromDefault
 }
 
-// path is text for a path, which in the file is relative to that.
-func (l *loaded) path(key string) (path, origin string, ok bool) {
-	path, origin, ok = l.text(key)
-	if ok && origin != variable(key) {
-		path = l.relative(key, []string{path})[0]
-	}
-	return path, origin, ok
+// text is said for a setting of one value.
+func (l *loaded) text(key string) (text, origin string) {
+	values, origin := l.said(key)
+	return values[0], origin
 }
 
 // readSettings reads the file that was named, or the one in the working directory.
 func (c *cli) readSettings() (*settings.File, error) {
-	name := c.config
-	if name == "" {
-		name = os.Getenv(variable("config"))
-	}
+	name := cmp.Or(c.config, os.Getenv(variable("config")))
 	if name == "" {
 		switch _, err := os.Stat(settings.Name); {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil
+			return &settings.File{}, nil
 		case err != nil:
 			return nil, fmt.Errorf("looking for settings: %w", err)
 		}
@@ -206,28 +182,15 @@ func (l *loaded) apply(flag *pflag.Flag) error {
 		l.origins[key] = fromFlag
 		return nil
 	}
-	l.origins[key] = fromDefault
-	if text, ok := os.LookupEnv(variable(key)); ok && text != "" && variable(key) != headerVariable {
-		l.origins[key] = variable(key)
-		return setFlag(flag, splitVariable(flag, text), variable(key))
-	}
-	if l.file == nil {
+	values, origin := l.said(key)
+	l.origins[key] = origin
+	switch {
+	case origin == fromDefault:
 		return nil
+	case origin == variable(key) && kindOf(flag) == settings.List:
+		values = linesOf(values[0])
 	}
-	v, ok := l.file.Values[key]
-	if !ok {
-		return nil
-	}
-	l.origins[key] = fmt.Sprintf("%s:%d", l.file.Name, v.Line)
-	return setFlag(flag, l.relative(key, v.Text), l.origins[key])
-}
-
-// splitVariable takes the lines of a variable as the items of a list.
-func splitVariable(flag *pflag.Flag, text string) []string {
-	if kindOf(flag) != settings.List {
-		return []string{text}
-	}
-	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	return setFlag(flag, values, origin)
 }
 
 func setFlag(flag *pflag.Flag, values []string, origin string) error {
@@ -242,18 +205,16 @@ func setFlag(flag *pflag.Flag, values []string, origin string) error {
 	return nil
 }
 
-// relative makes paths in a file of settings relative to that file.
+// relative makes a path in a file of settings relative to that file.
 func (l *loaded) relative(key string, values []string) []string {
 	switch key {
-	case "out", "cache", "previous", "page", sourceKey:
-	default:
-		return values
-	}
-	values = slices.Clone(values)
-	for i, v := range values {
-		if v != "" && !filepath.IsAbs(v) && !httpclient.IsURL(v) && !((key == "cache" || key == "page") && v == "none") {
-			values[i] = filepath.Join(filepath.Dir(l.file.Name), v)
+	case "cache", "page":
+		if values[0] == "none" {
+			return values
 		}
+		fallthrough
+	case "out", "previous", sourceKey:
+		return []string{l.relativeTo(values[0])}
 	}
 	return values
 }
@@ -263,7 +224,7 @@ func (l *loaded) setSource(args []string) {
 	l.origins[sourceKey] = fromDefault
 	if len(args) > 0 {
 		l.source, l.origins[sourceKey] = args[0], fromFlag
-	} else if dir, origin, ok := l.path(sourceKey); ok {
+	} else if dir, origin := l.text(sourceKey); origin != fromDefault {
 		l.source, l.origins[sourceKey] = dir, origin
 	}
 }
@@ -294,11 +255,11 @@ patches null where there is no such table.
 			if err != nil {
 				return err
 			}
-			if err := c.printSettings(cmd, l); err != nil || f.baseURL == "" {
+			if err := c.printSettings(cmd, l); err != nil || f.Identity.BaseURL == "" {
 				return err
 			}
 			_, err = f.options(cmd, l)
-			return l.withOrigin(err)
+			return err
 		},
 	}
 	f.addFlags(cmd.Flags())
@@ -329,43 +290,34 @@ func (c *cli) printSettings(cmd *cobra.Command, l *loaded) error {
 		}
 		all = append(all, settingJSON{key, value, l.origins[key]})
 	})
-	text, origin := l.describedBy()
-	all = append(all, settingJSON{"described_by", text, origin})
-	text, origin = l.hubSetting()
-	all = append(all, settingJSON{"hub", text, origin})
-	var file *string
-	if l.file != nil {
-		file = &l.file.Name
+	for _, key := range [...]string{"described_by", "hub"} {
+		text, origin := l.text(key)
+		all = append(all, settingJSON{key, text, origin})
 	}
+	tables := l.tables()
 	if c.json {
+		var file *string
+		if l.file.Name != "" {
+			file = &l.file.Name
+		}
 		return c.writeJSON(struct {
 			File     *string       `json:"file"`
 			Settings []settingJSON `json:"settings"`
 			tablesJSON
-		}{file, all, l.tables()})
+		}{file, all, tables})
 	}
-	if file == nil {
-		if err := c.print("There is no %s here: wellspring init writes one.\n", settings.Name); err != nil {
-			return err
-		}
+	if l.file.Name == "" {
+		c.print("There is no %s here: wellspring init writes one.\n", settings.Name)
 	}
 	for _, s := range all {
-		if err := c.print("%-17s %-40v (%s)\n", s.Name, shownValue(s.Value), s.From); err != nil {
-			return err
-		}
+		c.print("%-17s %-40v (%s)\n", s.Name, shownValue(s.Value), s.From)
 	}
-	tables := l.tables()
 	for _, s := range slices.Concat(tables.Sets, tables.Links, tables.Resources) {
-		if err := c.print("[[%s]] %s (%s)\n", s.Name, s.Value, s.From); err != nil {
-			return err
-		}
+		c.print("[[%s]] %s (%s)\n", s.Name, s.Value, s.From)
 	}
 	for _, s := range []*settingJSON{tables.Versions, tables.Patches} {
-		if s == nil {
-			continue
-		}
-		if err := c.print("[%s] %s (%s)\n", s.Name, s.Value, s.From); err != nil {
-			return err
+		if s != nil {
+			c.print("[%s] %s (%s)\n", s.Name, s.Value, s.From)
 		}
 	}
 	return nil
@@ -382,31 +334,21 @@ type tablesJSON struct {
 
 func (l *loaded) tables() tablesJSON {
 	t := tablesJSON{Sets: []settingJSON{}, Links: []settingJSON{}, Resources: []settingJSON{}}
-	if l.file == nil {
-		return t
-	}
 	for _, s := range l.file.Sets {
-		text := fmt.Sprintf("%s: %s", s.Name, cmp.Or(rulesOf(&s), "all files"))
-		t.Sets = append(t.Sets, settingJSON{"set", text, l.at(s.Line)})
+		rules := inWords("; ", "", strings.Join(s.Include, ", "), "not ", strings.Join(s.Exclude, ", "), "", strings.Join(s.Types, ", "),
+			"from ", s.MinSize, "up to ", s.MaxSize, "after ", s.ModifiedAfter, "before ", s.ModifiedBefore, "listed in ", s.Paths)
+		t.Sets = append(t.Sets, settingJSON{"set", s.Name + ": " + cmp.Or(rules, "all files"), l.at(s.Line)})
 	}
 	for _, r := range l.file.Links {
 		text := fmt.Sprintf("%s: %s %s", strings.Join(r.Match, ", "), r.Rel, cmp.Or(r.Href, r.File))
 		t.Links = append(t.Links, settingJSON{"link", text, l.at(r.Line)})
 	}
 	for _, r := range l.file.Resources {
-		text := strings.Join(r.Match, ", ") + ":"
-		for _, said := range [...]struct{ name, value string }{{"changefreq", r.ChangeFreq}, {"encoding", r.Encoding}, {"strip", r.Strip}} {
-			if said.value != "" {
-				text += " " + said.name + " " + said.value
-			}
-		}
+		text := strings.Join(r.Match, ", ") + ": " + inWords(" ", "changefreq ", r.ChangeFreq, "encoding ", r.Encoding, "strip ", r.Strip)
 		t.Resources = append(t.Resources, settingJSON{"resource", text, l.at(r.Line)})
 	}
 	if v := l.file.Versions; v != nil {
-		text := matched(v.Match) + "; keep " + cmp.Or(v.Keep, "all")
-		if v.TimeGate != "" {
-			text += "; timegate " + v.TimeGate
-		}
+		text := inWords("; ", "", matched(v.Match), "keep ", cmp.Or(v.Keep, "all"), "timegate ", v.TimeGate)
 		t.Versions = &settingJSON{"versions", text, l.at(v.Line)}
 	}
 	if p := l.file.Patches; p != nil {
@@ -418,18 +360,15 @@ func (l *loaded) tables() tablesJSON {
 // matched names the files that a rule is about.
 func matched(patterns []string) string { return cmp.Or(strings.Join(patterns, ", "), "all files") }
 
-// rulesOf names the rules by which files are in a set.
-func rulesOf(s *settings.Set) string {
+// inWords joins what is said, out of pairs of a name and a value.
+func inWords(separator string, pairs ...string) string {
 	var parts []string
-	for _, rule := range [...]struct{ name, value string }{
-		{"", strings.Join(s.Include, ", ")}, {"not ", strings.Join(s.Exclude, ", ")}, {"", strings.Join(s.Types, ", ")},
-		{"from ", s.MinSize}, {"up to ", s.MaxSize}, {"after ", s.ModifiedAfter}, {"before ", s.ModifiedBefore}, {"listed in ", s.Paths},
-	} {
-		if rule.value != "" {
-			parts = append(parts, rule.name+rule.value)
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			parts = append(parts, pairs[i]+pairs[i+1])
 		}
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, separator)
 }
 
 // shownHeaders hides what headers say, which may be secret.

@@ -11,46 +11,36 @@ import (
 	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/internal/links"
-	"github.com/wellspring-sync/wellspring/internal/notify"
-	"github.com/wellspring-sync/wellspring/internal/settings"
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
-	"github.com/wellspring-sync/wellspring/scanner"
 )
 
 // setTables takes what the file of settings says that no flag does.
-func (l *loaded) setTables(o *generator.Options, f *sourceFlags) (err error) {
-	text, origin := l.describedBy()
-	if o.DescribedBy, err = aboutURI(o, text, origin); err != nil {
-		return err
+func (l *loaded) setTables(o *generator.Options) (err error) {
+	text, origin := l.text("described_by")
+	if o.DescribedBy, err = aboutURI(o, text); err != nil {
+		return fmt.Errorf("%s: %w", origin, err)
 	}
-	if o.Hub, err = l.hub(); err != nil {
-		return err
-	}
-	if l.file == nil {
-		return nil
+	o.Hub, origin = l.text("hub")
+	if _, err := parseHub(o.Hub); err != nil {
+		return fmt.Errorf("%s: hub: %w", origin, err)
 	}
 	o.SettingsFile = l.file.Name
-	if err := l.setLinks(o); err != nil {
-		return err
-	}
-	if err := l.setSets(o, f); err != nil {
-		return err
-	}
-	if err := l.setBeside(o); err != nil {
-		return err
-	}
-	for i := range l.file.Resources {
-		r := &l.file.Resources[i]
-		rule := policy.ResourceRule{Name: l.at(r.Line), ChangeFreq: r.ChangeFreq, Encoding: r.Encoding, Strip: r.Strip}
-		for _, pattern := range r.Match {
-			g, err := scanner.NewGlob(pattern)
-			if err != nil {
-				return fmt.Errorf("%s: match: %w", rule.Name, err)
-			}
-			rule.Match = append(rule.Match, g)
+	for _, set := range []func(*generator.Options) error{l.setLinks, l.setSets, l.setBeside, l.setResources} {
+		if err := set(o); err != nil {
+			return err
 		}
-		o.Resources = append(o.Resources, rule)
+	}
+	return nil
+}
+
+func (l *loaded) setResources(o *generator.Options) error {
+	for _, r := range l.file.Resources {
+		match, err := globs("match", r.Match)
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.at(r.Line), err)
+		}
+		o.Resources = append(o.Resources, policy.ResourceRule{Name: l.at(r.Line), Match: match, ChangeFreq: r.ChangeFreq, Encoding: r.Encoding, Strip: r.Strip})
 	}
 	return nil
 }
@@ -59,66 +49,19 @@ func (l *loaded) setTables(o *generator.Options, f *sourceFlags) (err error) {
 func (l *loaded) at(line int) string { return fmt.Sprintf("%s:%d", l.file.Name, line) }
 
 // aboutURI returns the URI of what describes a Source or a set of resources.
-func aboutURI(o *generator.Options, text, origin string) (string, error) {
+func aboutURI(o *generator.Options, text string) (string, error) {
 	if text == "" || resourcesync.IsURI(text) {
 		return text, nil
 	}
 	name := strings.TrimPrefix(text, "/")
 	if info, err := os.Stat(filepath.Join(o.Source, filepath.FromSlash(name))); !fs.ValidPath(name) || err != nil || !info.Mode().IsRegular() {
-		if origin != "" {
-			origin += ": "
-		}
-		return "", fmt.Errorf("%sdescribed_by is %q, which is neither a URI nor a file of the source", origin, text)
+		return "", fmt.Errorf("described_by is %q, which is neither a URI nor a file of the source", text)
 	}
 	own, err := layout.New(o.Identity)
 	if err != nil {
 		return "", err
 	}
 	return own.URI(name), nil
-}
-
-// describedBy returns what describes the Source, and where that is said.
-func (l *loaded) describedBy() (text, origin string) {
-	return l.withoutFlag("described_by", func(f *settings.File) (string, int) { return f.DescribedBy, f.DescribedByLine })
-}
-
-// hubSetting returns the hub that the settings name, and where.
-func (l *loaded) hubSetting() (text, origin string) {
-	return l.withoutFlag("hub", func(f *settings.File) (string, int) { return f.Hub, f.HubLine })
-}
-
-// withoutFlag returns a setting at the top of the file that has no flag, and where it is
-// said.
-func (l *loaded) withoutFlag(key string, inFile func(*settings.File) (text string, line int)) (text, origin string) {
-	if text := os.Getenv(variable(key)); text != "" {
-		return text, variable(key)
-	}
-	if l.file != nil {
-		if text, line := inFile(l.file); text != "" {
-			return text, l.at(line)
-		}
-	}
-	return "", fromDefault
-}
-
-// hub returns the hub through which changes of documents are told, or nothing.
-func (l *loaded) hub() (string, error) {
-	text, origin := l.hubSetting()
-	if err := checkHub(text); err != nil {
-		return "", fmt.Errorf("%s: %w", origin, err)
-	}
-	return text, nil
-}
-
-// checkHub returns an error for a setting that cannot be the URL of a hub.
-func checkHub(text string) error {
-	if text == "" {
-		return nil
-	}
-	if err := notify.CheckHub(text); err != nil {
-		return fmt.Errorf("hub: %w", err)
-	}
-	return nil
 }
 
 // relativeTo makes the name of a file relative to the file of settings.
@@ -130,9 +73,6 @@ func (l *loaded) relativeTo(name string) string {
 }
 
 func (l *loaded) setLinks(o *generator.Options) (err error) {
-	if len(l.file.Links) == 0 {
-		return nil
-	}
 	for _, link := range l.file.Links {
 		pri := 0
 		if link.Pri != nil {

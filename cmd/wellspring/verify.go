@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wellspring-sync/wellspring/internal/httpclient"
 	"github.com/wellspring-sync/wellspring/verify"
@@ -16,17 +17,11 @@ import (
 
 // verifyFlags say what is audited, how far, and where findings go.
 type verifyFlags struct {
-	depth     string
-	resources []string
-	sample    int
-	all       bool
-	against   string
-	strict    bool
-	sarif     string
-	junit     string
-	explain   string
-	header    []string
-	jobs      int
+	verify.Options    // as far as flags say them as they are
+	resources, header []string
+	strict            bool
+	sarif, junit      string
+	explain           string
 }
 
 func (c *cli) verifyCommand() *cobra.Command {
@@ -59,23 +54,21 @@ left out, by its name).
   wellspring verify public --against https://example.com/ --strict
   wellspring verify --explain interval-join`,
 		Args: atMost(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.verify(cmd, f, args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.verify(cmd, f, args) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.depth, "depth", "content", "how far to go: `documents`, packages (ZIP files, too) or content (resources, too)")
+	valueOf(&f.Depth, parseDepth).add(flags, "depth", "content", "how far to go: `documents`, packages (ZIP files, too) or content (resources, too)")
 	flags.StringArrayVar(&f.resources, "resources", nil, "`PREFIX=DIR`: where the resources lie whose URIs begin with PREFIX; may be repeated (default: in the publication's own directory). On a server, PREFIX=URL: where it serves by now what will have URIs that begin with PREFIX")
-	flags.IntVar(&f.sample, "sample", 0, "on a server, read `n` of the resources and compare their bytes; the others are only asked for their length")
-	flags.BoolVar(&f.all, "all", false, "on a server, read all resources and compare their bytes")
-	flags.StringVar(&f.against, "against", "", "an older copy of the publication, `DIR or URL`: what was closed must be the same, and no change may be lost")
+	flags.IntVar(&f.Sample, "sample", 0, "on a server, read `n` of the resources and compare their bytes; the others are only asked for their length")
+	flags.BoolVar(&f.All, "all", false, "on a server, read all resources and compare their bytes")
+	flags.StringVar(&f.Against, "against", "", "an older copy of the publication, `DIR or URL`: what was closed must be the same, and no change may be lost")
 	flags.BoolVar(&f.strict, "strict", false, "let warnings count as errors do")
 	flags.StringVar(&f.sarif, "sarif", "", "`file` to which findings go as SARIF 2.1, for code hosts")
 	flags.StringVar(&f.junit, "junit", "", "`file` to which findings go as JUnit XML, for CI servers")
 	flags.StringVar(&f.explain, "explain", "", "explain a `rule`, and do nothing else")
 	addHeaderFlag(flags, &f.header)
-	flags.IntVar(&f.jobs, "jobs", 0, "how many documents, packages and files to read at once: `n` (default: one for each processor)")
+	flags.IntVar(&f.Jobs, "jobs", 0, "how many documents, packages and files to read at once: `n` (default: one for each processor)")
 	return cmd
 }
 
@@ -88,9 +81,9 @@ func (c *cli) verify(cmd *cobra.Command, f *verifyFlags, args []string) error {
 		return err
 	}
 	place := l.publicationDir(args)
-	o, err := f.options(place)
+	o, err := f.options(cmd.Flags(), place)
 	if err != nil {
-		return &usageError{err, cmd.CommandPath()}
+		return usage(cmd, err)
 	}
 	if len(o.Resources) == 0 && !httpclient.IsURL(place) && place == l.publicationDir(nil) {
 		o.Resources = l.resources()
@@ -103,7 +96,11 @@ func (c *cli) verify(cmd *cobra.Command, f *verifyFlags, args []string) error {
 	report, err := verify.Check(cmd.Context(), place, o)
 	p.clear()
 	if err != nil {
-		return &auditError{err}
+		hint := "Nothing can be said about the publication."
+		if errors.Is(err, context.Canceled) {
+			hint = ""
+		}
+		return &failure{err: err, code: exitFailed, hint: hint}
 	}
 	c.annotateFindings(report)
 	c.summarize(auditMarkdown(report, f.strict))
@@ -111,7 +108,7 @@ func (c *cli) verify(cmd *cobra.Command, f *verifyFlags, args []string) error {
 		return err
 	}
 	if err := f.writeFiles(report); err != nil {
-		return &outputError{err}
+		return untold(err)
 	}
 	if report.Errors > 0 || f.strict && report.Warnings > 0 {
 		return errFound
@@ -119,21 +116,27 @@ func (c *cli) verify(cmd *cobra.Command, f *verifyFlags, args []string) error {
 	return nil
 }
 
-// options checks the flags.
-func (f *verifyFlags) options(place string) (verify.Options, error) {
-	o := verify.Options{
-		Sample: f.sample, All: f.all, Against: f.against, Jobs: f.jobs, Release: strings.TrimPrefix(release(), "wellspring "),
-	}
+func parseDepth(text string) (verify.Depth, error) {
 	depths := map[string]verify.Depth{"documents": verify.Documents, "packages": verify.Packages, "content": verify.Content}
-	o.Depth = depths[f.depth]
+	if depth, ok := depths[text]; ok {
+		return depth, nil
+	}
+	return 0, fmt.Errorf("%q is none of documents, packages and content", text)
+}
+
+// options checks the flags.
+func (f *verifyFlags) options(flags *pflag.FlagSet, place string) (verify.Options, error) {
+	o := f.Options
+	o.Release = strings.TrimPrefix(release(), "wellspring ")
+	err := checkValues(flags)
 	switch {
-	case o.Depth == 0:
-		return o, fmt.Errorf("--depth: %q is none of documents, packages and content", f.depth)
-	case f.sample < 0:
-		return o, fmt.Errorf("--sample: %d is less than 0", f.sample)
-	case f.jobs < 0:
-		return o, fmt.Errorf("--jobs: %d is less than 0", f.jobs)
-	case !httpclient.IsURL(place) && (f.sample > 0 || f.all):
+	case err != nil:
+		return o, err
+	case f.Sample < 0:
+		return o, fmt.Errorf("--sample: %d is less than 0", f.Sample)
+	case f.Jobs < 0:
+		return o, fmt.Errorf("--jobs: %d is less than 0", f.Jobs)
+	case !httpclient.IsURL(place) && (f.Sample > 0 || f.All):
 		return o, errors.New("--sample and --all are for a publication on a server: in a directory, all resources are compared")
 	}
 	for _, s := range f.resources {
@@ -146,11 +149,10 @@ func (f *verifyFlags) options(place string) (verify.Options, error) {
 		}
 		o.Resources = append(o.Resources, verify.Mapping{Prefix: prefix, Dir: dir})
 	}
-	var err error
 	if o.Header, err = parseHeader(f.header); err != nil {
 		return o, err
 	}
-	for _, where := range []string{place, f.against} {
+	for _, where := range []string{place, f.Against} {
 		if where == "" || httpclient.IsURL(where) {
 			continue
 		}
@@ -224,18 +226,4 @@ func wrap(s string, width int) string {
 		column += len(word)
 	}
 	return b.String()
-}
-
-// auditError says that an audit could not be done.
-type auditError struct{ err error }
-
-func (e *auditError) Error() string { return e.err.Error() }
-func (e *auditError) Unwrap() error { return e.err }
-
-// hint says what to do about it.
-func (e *auditError) hint() string {
-	if errors.Is(e.err, context.Canceled) {
-		return ""
-	}
-	return "Nothing can be said about the publication."
 }

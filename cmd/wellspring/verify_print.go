@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,52 +10,27 @@ import (
 	"github.com/wellspring-sync/wellspring/verify"
 )
 
-// auditJSON is a verify.Report as programs get it. Its fields are stable.
-type auditJSON struct {
-	Place      string         `json:"place"`
-	Documents  int            `json:"documents"`
-	Entries    int            `json:"entries"`
-	Packages   int            `json:"packages"`
-	Bitstreams int            `json:"bitstreams"`
-	Linked     int            `json:"linked"`
-	Resources  int            `json:"resources"`
-	Unread     int            `json:"resources_not_compared"`
-	Bytes      int64          `json:"bytes"`
-	Errors     int            `json:"errors"`
-	Warnings   int            `json:"warnings"`
-	Notes      int            `json:"notes"`
-	Findings   []findingJSON  `json:"findings"`
-	More       map[string]int `json:"more"`
-}
-
+// findingJSON is a finding as programs get it.
 type findingJSON struct {
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"`
 	Section  string `json:"section"`
-	Document string `json:"document"`
-	File     string `json:"file,omitempty"`
-	Line     int    `json:"line,omitempty"`
-	Column   int    `json:"column,omitempty"`
-	Message  string `json:"message"`
-	Value    string `json:"value,omitempty"`
-	Hint     string `json:"hint,omitempty"`
+	verify.Finding
 }
 
 func (c *cli) printAudit(r *verify.Report, strict bool) error {
-	if c.json {
-		j := auditJSON{
-			Place: r.Place, Documents: r.Documents, Entries: r.Entries, Packages: r.Packages, Bitstreams: r.Bitstreams,
-			Resources: r.Resources, Linked: r.Linked, Unread: r.Unread, Bytes: r.Bytes, Errors: r.Errors, Warnings: r.Warnings,
-			Notes: r.Notes, Findings: []findingJSON{}, More: r.More,
-		}
-		for _, f := range r.Findings {
-			j.Findings = append(j.Findings, findingJSON{
-				f.Rule.Name, f.Rule.Severity.String(), f.Rule.Section, f.Document, f.File, f.Line, f.Column, f.Message, f.Value, f.Hint,
-			})
-		}
-		return c.writeJSON(j)
+	if !c.json {
+		return c.print("%s", c.auditText(r, strict))
 	}
-	return c.print("%s", c.auditText(r, strict))
+	findings := []findingJSON{}
+	for _, f := range r.Findings {
+		findings = append(findings, findingJSON{f.Rule.Name, f.Rule.Severity.String(), f.Rule.Section, f})
+	}
+	return c.writeJSON(struct {
+		*verify.Report
+		Findings []findingJSON  `json:"findings"`
+		More     map[string]int `json:"more"`
+	}{r, findings, r.More})
 }
 
 // mostLines is how many findings of one rule are shown of one document. All of them
@@ -73,7 +49,7 @@ func (c *cli) auditText(r *verify.Report, strict bool) string {
 		}
 		if f.Document != document || b.Len() == 0 {
 			document, shown = f.Document, map[*verify.Rule]int{}
-			fmt.Fprintf(&b, "%s\n", documentName(&f))
+			fmt.Fprintf(&b, "%s\n", cmp.Or(f.File, f.Document))
 		}
 		if shown[f.Rule]++; shown[f.Rule] > mostLines && c.verbose == 0 {
 			hidden++
@@ -98,13 +74,6 @@ func (c *cli) auditText(r *verify.Report, strict bool) string {
 	}
 	b.WriteString(verdict(r, strict, c.verbose > 0))
 	return b.String()
-}
-
-func documentName(f *verify.Finding) string {
-	if f.File != "" {
-		return f.File
-	}
-	return f.Document
 }
 
 func findingText(f *verify.Finding) string {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"path"
 	"path/filepath"
@@ -23,25 +22,24 @@ import (
 )
 
 // watchFlags say when to build again.
-type watchFlags struct {
-	settle, maxDelay, poll time.Duration
-}
+type watchFlags struct{ watch.Options }
 
 func (f *watchFlags) addFlags(flags *pflag.FlagSet) {
-	flags.DurationVar(&f.settle, "settle", watch.DefaultSettle, "`duration` for which nothing may change before a build")
-	flags.DurationVar(&f.maxDelay, "max-delay", watch.DefaultMaxDelay, "longest `duration` for which changes without end put a build off")
-	flags.DurationVar(&f.poll, "poll", 0, "look at all files every `duration` instead of waiting for events, as network file systems need it")
+	flags.DurationVar(&f.Settle, "settle", watch.DefaultSettle, "`duration` for which nothing may change before a build")
+	flags.DurationVar(&f.MaxDelay, "max-delay", watch.DefaultMaxDelay, "longest `duration` for which changes without end put a build off")
+	flags.DurationVar(&f.Poll, "poll", 0, "look at all files every `duration` instead of waiting for events, as network file systems need it")
 }
 
-func (f *watchFlags) options() (o watch.Options, err error) {
+func (f *watchFlags) options() (watch.Options, error) {
+	o := f.Options
 	switch {
-	case f.settle < 0 || f.maxDelay < 0 || f.poll < 0:
+	case o.Settle < 0 || o.MaxDelay < 0 || o.Poll < 0:
 		return o, errors.New("--settle, --max-delay and --poll cannot be negative")
-	case f.maxDelay < f.settle:
+	case o.MaxDelay < o.Settle:
 		return o, errors.New("--max-delay cannot be shorter than --settle")
 	}
-	o = watch.Options{Settle: f.settle, MaxDelay: max(f.maxDelay, 1), Poll: f.poll, NoEvents: f.poll > 0}
-	if f.settle == 0 {
+	o.MaxDelay, o.NoEvents = max(o.MaxDelay, 1), o.Poll > 0
+	if o.Settle == 0 {
 		o.Settle = -1
 	}
 	return o, nil
@@ -73,11 +71,11 @@ every 10 seconds; --poll 1m does that from the start.
 			}
 			w, err := when.options()
 			if err != nil {
-				return &usageError{err, cmd.CommandPath()}
+				return usage(cmd, err)
 			}
 			b, err := c.newRebuilder(o, f.hosts)
 			if err != nil {
-				return &usageError{err, cmd.CommandPath()}
+				return usage(cmd, err)
 			}
 			return b.watch(cmd.Context(), w)
 		},
@@ -94,8 +92,7 @@ type rebuilder struct {
 	o        generator.Options
 	hosts    []string
 	limits   []limitJSON // of the last build
-	built    func()      // may be nil; called after each build that ended well
-	warned   []string
+	warned   []string    // what it warned of that may still be so
 	lastFail string
 	// interrupted is true if a signal ended a build.
 	interrupted bool
@@ -105,10 +102,7 @@ func (c *cli) newRebuilder(o generator.Options, hosts []string) (*rebuilder, err
 	if o.Previous.LeaveBodies {
 		return nil, errors.New("--carry none is for single builds: there would be no whole publication to go on from")
 	}
-	o.Log = c.log()
-	if c.verbose > 0 && !c.quiet && !c.json {
-		o.OnChange = c.printChange
-	}
+	c.tellOf(&o, c.verbose > 0)
 	return &rebuilder{cli: c, o: o, hosts: hosts}, nil
 }
 
@@ -121,9 +115,9 @@ func (b *rebuilder) watch(ctx context.Context, w watch.Options) error {
 	}
 	err := watch.Watch(ctx, w, b.build)
 	b.json = false // whoever reads line by line has them all
-	if _, isOutput := errors.AsType[*outputError](err); ctx.Err() != nil && !b.interrupted && !isOutput {
+	if ctx.Err() != nil && !b.interrupted && !is[*failure](err) {
 		// There was nothing to do: what explain says of a build would be wrong.
-		return &apartError{context.Cause(ctx)}
+		return apart(context.Cause(ctx))
 	}
 	return err
 }
@@ -141,25 +135,22 @@ func (b *rebuilder) build(ctx context.Context) error {
 	return b.fail(err)
 }
 
-// run is cli.run, without warnings that the last one gave already.
+// run is cli.run, without warnings of what was so before and has been since. A run that
+// fails says nothing of what it did not come to.
 func (b *rebuilder) run(ctx context.Context) (*generator.Report, error) {
-	o, p := b.o, b.newProgress()
-	if p != nil {
-		o.Progress = p.show
-	}
-	report, err := generator.Run(ctx, o)
-	p.clear()
+	report, err := b.generate(ctx, b.o)
 	if err == nil {
 		var warnings []string
-		b.limits, warnings = checkLimits(ctx, o, b.hosts)
+		b.limits, warnings = checkLimits(ctx, b.o, b.hosts)
 		report.Warnings = append(report.Warnings, warnings...)
 	}
-	for _, w := range report.Warnings {
-		if !slices.Contains(b.warned, w) {
-			b.warn("%s", w)
-		}
+	fresh := slices.DeleteFunc(slices.Clone(report.Warnings), func(w string) bool { return slices.Contains(b.warned, w) })
+	for _, w := range fresh {
+		b.warn("%s", w)
 	}
-	b.warned = report.Warnings
+	if b.warned = append(b.warned, fresh...); err == nil {
+		b.warned = report.Warnings
+	}
 	return report, err
 }
 
@@ -167,9 +158,6 @@ func (b *rebuilder) succeed(r *generator.Report) error {
 	b.lastFail = ""
 	// From here on, there is a publication to go on from.
 	b.o.Rebase, b.o.Previous = false, policy.Previous{Header: b.o.Previous.Header}
-	if b.built != nil {
-		b.built()
-	}
 	if !r.Wrote && !r.Recovered {
 		return nil
 	}
@@ -193,49 +181,29 @@ func (b *rebuilder) printBuilt(r *generator.Report) error {
 	return b.print("%s %s\n", time.Now().Format(time.TimeOnly), what)
 }
 
-func (c *cli) writeLine(v any) error {
-	e := json.NewEncoder(c.escaped(c.stdout))
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return &outputError{err}
-	}
-	return nil
-}
-
 // fail reports the error of a build, unless the last one had the same. What the source
 // itself is refused for needs no second look until it changes.
 func (b *rebuilder) fail(err error) error {
-	code, hint := explain(err)
-	text := err.Error()
+	j := explained(err)
 	refusal, refused := errors.AsType[*policy.Refusal](err)
 	passes := refused && refusal.Passes
-	same := text
+	same := j.Error
 	if passes { // what it says changes with the time
 		same = refusal.Flag
 	}
 	if same != b.lastFail {
 		b.lastFail = same
-		b.tell("wellspring: %s\n", text)
-		if hint != "" {
-			b.tell("  %s\n", hint)
-		}
+		b.tellFailure(j)
 		if b.json {
-			if err := b.writeLine(failure{text, hint, code}); err != nil {
+			if err := b.writeLine(j); err != nil {
 				return err
 			}
 		}
 	}
-	if code == exitRefused && !passes {
+	if j.ExitCode == exitRefused && !passes {
 		return nil
 	}
 	return watch.ErrAgain
-}
-
-// failure is an error as programs get it.
-type failure struct {
-	Error    string `json:"error"`
-	Hint     string `json:"hint,omitempty"`
-	ExitCode int    `json:"exit_code"`
 }
 
 // ignored returns a function that knows what cannot change what is published: the
@@ -260,11 +228,7 @@ func ignored(o *generator.Options) func(string, bool) bool {
 
 // isVersionControl knows the folders in which much happens, unless a rule takes them in.
 func isVersionControl(name string) bool {
-	switch name {
-	case ".git", ".hg", ".svn", ".bzr":
-		return true
-	}
-	return false
+	return slices.Contains([]string{".git", ".hg", ".svn", ".bzr"}, name)
 }
 
 // ownPaths returns where builds write, as far as that is in the source, relative to it.
@@ -306,17 +270,29 @@ func ownPaths(o *generator.Options) (paths []string) {
 // it lies there: by its name, and by where symbolic links lead.
 func within(top, dir string) (paths []string) {
 	for _, place := range []func(string) (string, error){filepath.Abs, realPath} {
-		from, err := place(top)
-		to, err2 := place(dir)
-		if err != nil || err2 != nil {
-			continue
-		}
-		if below, err := filepath.Rel(from, to); err == nil && filepath.IsLocal(below) {
-			paths = append(paths, filepath.ToSlash(below))
+		if path, ok := below(place, top, dir); ok {
+			paths = append(paths, path)
 		}
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths)
+}
+
+// below returns the slash path from one directory to another one in it.
+func below(place func(string) (string, error), top, dir string) (string, bool) {
+	from, err := place(top)
+	to, err2 := place(dir)
+	if err != nil || err2 != nil {
+		return "", false
+	}
+	relative, err := filepath.Rel(from, to)
+	return filepath.ToSlash(relative), err == nil && filepath.IsLocal(relative)
+}
+
+// isWithin reports whether a directory is there, and in another one or that.
+func isWithin(dir, other string) bool {
+	_, ok := below(realPath, other, dir)
+	return ok && isDir(dir)
 }
 
 // realPath follows symbolic links, as far as there is anything.

@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wellspring-sync/wellspring/generator"
 	"github.com/wellspring-sync/wellspring/generator/policy"
@@ -98,5 +100,63 @@ func TestRefusedByTheClock(t *testing.T) {
 	got := stderr.String()
 	if strings.Count(got, "the clock says") != 2 || strings.Contains(got, "two") || !strings.Contains(got, "no files") {
 		t.Errorf("it says:\n%s", got)
+	}
+}
+
+// TestWarningsComeBack warns each time when something begins to be so, and not again while
+// it is, whatever happens in between.
+func TestWarningsComeBack(t *testing.T) {
+	t.Parallel()
+	pattern, err := scanner.NewGlob("*.pdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var stderr bytes.Buffer
+	b, err := (&cli{stdout: io.Discard, stderr: &stderr}).newRebuilder(generator.Options{
+		Source: dir, Identity: layout.Identity{BaseURL: "https://example.com/", Folder: "resourcesync"},
+		Resources: policy.ResourceRules{{Name: "a rule", Match: []scanner.Glob{pattern}, ChangeFreq: "never"}},
+		Now:       func() time.Time { return now }, FixedClock: true,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove := func(name string) {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.txt", "a")
+	for i, step := range []struct {
+		change func()
+		fails  bool
+		warned int // times in all
+	}{
+		{change: func() {}, warned: 1},
+		{change: func() {}, warned: 1},
+		{change: func() { write("b.txt", "b") }, warned: 1},
+		{change: func() { b.o.Source = dir + "/nowhere" }, fails: true, warned: 1},
+		{change: func() { b.o.Source = dir }, warned: 1},
+		{change: func() { write("c.pdf", "c") }, warned: 1},
+		{change: func() { remove("c.pdf") }, warned: 2},
+		{change: func() { write("b.txt", "another") }, warned: 2},
+		{change: func() { write("c.pdf", "c") }, warned: 2},
+		{change: func() {}, warned: 2},
+		{change: func() { remove("c.pdf") }, warned: 3},
+	} {
+		step.change()
+		now = now.Add(time.Minute)
+		if err := b.build(t.Context()); (err != nil) != step.fails {
+			t.Fatalf("step %d: %v\n%s", i, err, &stderr)
+		}
+		if got := strings.Count(stderr.String(), "a rule: no file matches the rule"); got != step.warned {
+			t.Errorf("step %d: warned %d times, not %d:\n%s", i, got, step.warned, &stderr)
+		}
 	}
 }

@@ -197,16 +197,17 @@ func (*Site) BodyPattern() string { return "resourcelist|resourcedump|changedump
 
 // HostResult is what was done for a host.
 type HostResult struct {
-	Host string
+	Host string `json:"host"`
 	// File is the one at the top of the site, and Action what was done with it. Left
 	// is why nothing was done, or empty.
-	File   string
-	Action Action
-	Left   LeftAlone
+	File   string    `json:"-"`
+	Action Action    `json:"-"`
+	Left   LeftAlone `json:"-"`
 	// Name and Text are for what has to be put elsewhere, or empty.
-	Name, Text string
+	Name string `json:"name"`
+	Text string `json:"text"`
 	// Notes say what else has to be done.
-	Notes []string
+	Notes []string `json:"-"`
 }
 
 // WriteHost writes what a host needs into the top of a site, or returns it as a text.

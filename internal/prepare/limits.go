@@ -21,10 +21,10 @@ const (
 
 // Limit is one that a host has.
 type Limit struct {
-	Kind LimitKind
-	Most int64
+	Kind LimitKind `json:"limit"`
+	Most int64     `json:"most"`
 	// Where says for whom it holds, such as for a plan. Empty is for all.
-	Where string
+	Where string `json:"where,omitempty"`
 }
 
 const mebibyte = 1 << 20
@@ -71,19 +71,19 @@ func LargestFile(hosts []string) (most int64, host string) {
 
 // Passed is a limit of a host that an upload passes.
 type Passed struct {
-	Host string
+	Host string `json:"host"`
 	Limit
 	// Found is what there is where the limit is Most; for limits on each file or folder,
 	// the largest.
-	Found int64
+	Found int64 `json:"found"`
 	// Count is how many files or folders are over the limit, and Path is the one with the
 	// most. A package of a dump is that only if nothing else is over the limit, since
 	// else the package may be large for that reason. They are empty for limits on
 	// everything.
-	Count int
-	Path  string
+	Count int    `json:"count,omitempty"`
+	Path  string `json:"path,omitempty"`
 	// Packages is how many packages are among them.
-	Packages int
+	Packages int `json:"-"`
 }
 
 // gauge compares what is uploaded with one limit.

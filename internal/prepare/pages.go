@@ -39,10 +39,11 @@ type Pages struct {
 
 // PagesReport says what was done.
 type PagesReport struct {
-	Updated, Unchanged int
+	Updated   int `json:"updated"`
+	Unchanged int `json:"unchanged"`
 	// InNoSet counts pages that no Capability List pertains to.
-	InNoSet int
-	Left    []Left
+	InNoSet int    `json:"in_no_set"`
+	Left    []Left `json:"left_alone"`
 }
 
 // maxPage is how large a page may be, in bytes: it is held in memory.

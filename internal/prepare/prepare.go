@@ -27,15 +27,15 @@ const (
 // File is what was done with one file.
 type File struct {
 	// Path is slash-separated and relative to the site.
-	Path   string
-	Action Action
+	Path   string `json:"path"`
+	Action Action `json:"action"`
 }
 
 // Left counts what was left alone for a reason.
 type Left struct {
-	Why   LeftAlone
-	Count int
-	First string // path of the first one
+	Why   LeftAlone `json:"why"`
+	Count int       `json:"count"`
+	First string    `json:"first"` // path of the first one
 }
 
 // lefts counts by reasons.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -21,15 +22,17 @@ import (
 // Name is how the file is called where nobody says another name.
 const Name = "wellspring.toml"
 
-// Kind is the type of a setting.
-type Kind int
+// Kind is the type of a setting, as a person would call it.
+type Kind string
 
-// The kinds of settings at the top of the file.
+// The kinds of settings. Those at the top of the file that have a flag are none of tables.
 const (
-	Text   Kind = iota // a string; a number or a date is taken as it is written
-	Bool               // true or false
-	Number             // an integer
-	List               // an array of strings
+	Text   Kind = "string" // at the top, a number or a date is taken as it is written
+	Bool   Kind = "true or false"
+	Number Kind = "number" // an integer
+	List   Kind = "list of strings"
+	table  Kind = "table"
+	tables Kind = "tables"
 )
 
 // Key is a setting at the top of the file. Each flag of build has one.
@@ -47,7 +50,7 @@ type Value struct {
 // File is what a file says.
 type File struct {
 	Name   string
-	Values map[string]Value
+	Values map[string]Value // those with a flag, and others that are no tables
 	Tables
 }
 
@@ -60,9 +63,6 @@ type Tables struct {
 	Versions    *Versions  `toml:"versions" doc:"With this table, even an empty one, what a resource was stays at a URI of its own when it changes, and lists link to it (Z39.99-2017 §14.6). It needs a Resource Dump, from which the former bytes come."`
 	Patches     *Patches   `toml:"patches" doc:"With this table, even an empty one, changes are published with a description from which the new bytes can be made out of the former ones, where that is shorter than a third (Z39.99-2017 §14.4). It needs a Resource Dump, from which the former bytes come."`
 	Resources   []Resource `toml:"resource" doc:"A rule about what is said of resources. There can be any number of them."`
-
-	DescribedByLine int `toml:"-"`
-	HubLine         int `toml:"-"`
 }
 
 // Error is something wrong with a file.
@@ -112,12 +112,18 @@ func Parse(name string, b []byte, keys []Key) (*File, error) {
 	v := target.Elem()
 	f.Tables = v.FieldByName("Tables").Interface().(Tables)
 	for i, key := range keys {
-		text, ok, err := key.text(v.Field(i))
+		if v.Field(i).IsNil() {
+			continue
+		}
+		text, err := key.text(reflect.Indirect(v.Field(i)).Interface())
 		if err != nil {
 			return nil, &Error{name, lines[key.Name], 1, fmt.Sprintf("%s: %v", key.Name, err)}
 		}
-		if ok {
-			f.Values[key.Name] = Value{text, lines[key.Name]}
+		f.Values[key.Name] = Value{text, lines[key.Name]}
+	}
+	for key, text := range map[string]string{"described_by": f.DescribedBy, "hub": f.Hub} {
+		if text != "" {
+			f.Values[key] = Value{[]string{text}, lines[key]}
 		}
 	}
 	return f, f.check(lines)
@@ -139,173 +145,96 @@ func typeOf(keys []Key) reflect.Type {
 }
 
 // text returns a value as a flag takes it.
-func (k Key) text(v reflect.Value) (text []string, ok bool, err error) {
-	if v.IsNil() {
-		return nil, false, nil
-	}
-	switch x := v.Interface().(type) {
-	case *bool:
-		return []string{strconv.FormatBool(*x)}, true, nil
-	case *int64:
-		return []string{strconv.FormatInt(*x, 10)}, true, nil
-	case *[]string:
-		return *x, true, nil
+func (k Key) text(v any) ([]string, error) {
+	switch x := v.(type) {
+	case []string:
+		return x, nil
 	case []any: // as of a flag that takes several with a comma between them
 		var items []string
 		for _, item := range x {
 			s, ok := item.(string)
 			if !ok {
-				return nil, false, fmt.Errorf("%v is not a string", item)
+				return nil, fmt.Errorf("%v is not a string", item)
 			}
 			items = append(items, s)
 		}
-		return []string{strings.Join(items, ",")}, true, nil
-	case map[string]any, bool:
-		return nil, false, fmt.Errorf("%v is not a string", x)
+		return []string{strings.Join(items, ",")}, nil
 	case float64:
-		return nil, false, errors.New("write it in quotes")
-	case string:
-		return []string{x}, true, nil
+		return nil, errors.New("write it in quotes")
 	case time.Time:
-		return []string{x.Format(time.RFC3339Nano)}, true, nil
-	case fmt.Stringer: // a date
-		return []string{x.String()}, true, nil
-	default:
-		return []string{fmt.Sprint(x)}, true, nil
+		return []string{x.Format(time.RFC3339Nano)}, nil
+	case bool, map[string]any:
+		if k.Kind == Text {
+			return nil, fmt.Errorf("%v is not a string", x)
+		}
 	}
+	return []string{fmt.Sprint(v)}, nil
 }
 
 // located says where an error of decoding is, and what was meant.
 func located(name string, err error, keys []Key) error {
-	if missing, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(missing.Errors) > 0 {
-		first := &missing.Errors[0]
-		line, column := first.Position()
-		path := first.Key()
-		message := fmt.Sprintf("there is no setting %s", strings.Join(path, "."))
-		if len(path) == 2 && slices.Contains(namesBeside(path[1:], keys), path[1]) {
-			message += "; settings for all stand above the first [[…]]"
-		} else if near := Nearest(path[len(path)-1], namesBeside(path, keys)); near != "" {
-			message += fmt.Sprintf("; did you mean %s?", near)
-		}
-		return &Error{name, line, column, message}
+	var all []Field
+	for _, k := range keys {
+		all = append(all, Field{Name: k.Name, Type: k.Kind})
 	}
-	if decode, ok := errors.AsType[*toml.DecodeError](err); ok {
-		line, column := decode.Position()
-		if what := wrongType(decode, keys); what != "" {
-			return &Error{name, line, column, what}
-		}
-		return &Error{name, line, column, strings.TrimPrefix(decode.Error(), "toml: ")}
+	all = append(all, Fields()...)
+	message := ""
+	decode, ok := errors.AsType[*toml.DecodeError](err)
+	if missing, unknown := errors.AsType[*toml.StrictMissingError](err); unknown && len(missing.Errors) > 0 {
+		decode, ok = &missing.Errors[0], true
+		message = unknownSetting(all, decode.Key())
+	} else if ok {
+		message = wrongType(all, decode)
 	}
-	return fmt.Errorf("the settings: %s: %w", name, err)
+	if !ok {
+		return fmt.Errorf("the settings: %s: %w", name, err)
+	}
+	line, column := decode.Position()
+	return &Error{name, line, column, message}
+}
+
+// unknownSetting says what was probably meant.
+func unknownSetting(all []Field, path []string) string {
+	message := "there is no setting " + dotted(path)
+	last := path[len(path)-1]
+	if len(path) == 2 && slices.Contains(names(all), last) {
+		return message + "; settings for all stand above the first [[…]]"
+	}
+	_, beside := find(all, path)
+	if near := Nearest(last, names(beside)); near != "" {
+		message += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return message
 }
 
 // wrongType says of which type a setting has to be, if that is what is wrong.
-func wrongType(err *toml.DecodeError, keys []Key) string {
+func wrongType(all []Field, err *toml.DecodeError) string {
+	message := strings.ReplaceAll(strings.TrimPrefix(err.Error(), "toml: "), "\n", `\n`) // of a name
 	path := err.Key()
-	if len(path) == 0 || !strings.Contains(err.Error(), "cannot decode") && !strings.Contains(err.Error(), "cannot store") {
-		return ""
+	if len(path) == 0 || !strings.Contains(message, "cannot decode") && !strings.Contains(message, "cannot store") {
+		return message
 	}
-	kinds := map[string]string{
-		"string": "a string, in quotes", "true or false": "true or false, without quotes", "number": "a whole number, without quotes",
-		"list of strings": `a list of strings, such as ["a", "b"]`, "tables": "written as [[" + path[0] + "]]", "table": "written as [" + path[0] + "]",
+	found, _ := find(all, path)
+	switch found.Type {
+	case Text:
+		return dotted(path) + " has to be a string, in quotes"
+	case Bool:
+		return dotted(path) + " has to be true or false, without quotes"
+	case Number:
+		return dotted(path) + " has to be a whole number, without quotes"
+	case List:
+		return dotted(path) + ` has to be a list of strings, such as ["a", "b"]`
 	}
-	kind := ""
-	for _, k := range keys {
-		if k.Name == path[0] {
-			kind = map[Kind]string{Text: "string", Bool: "true or false", Number: "number", List: "list of strings"}[k.Kind]
-		}
-	}
-	for _, f := range Fields() {
-		if f.Name != path[0] {
-			continue
-		}
-		kind = f.Type
-		for _, field := range f.Fields {
-			if len(path) > 1 && field.Name == path[len(path)-1] {
-				kind = field.Type
-			}
-		}
-	}
-	return fmt.Sprintf("%s has to be %s", strings.Join(path, "."), kinds[kind])
+	return dotted(path) + " has to be written as " + found.Header()
 }
 
-// namesBeside returns the names of the settings where one was looked for.
-func namesBeside(path toml.Key, keys []Key) []string {
-	var names []string
-	if len(path) == 1 {
-		for _, k := range keys {
-			names = append(names, k.Name)
-		}
-		return append(names, fieldNames(reflect.TypeFor[Tables]())...)
+// dotted writes the name of a setting on one line.
+func dotted(path []string) string {
+	name := strings.Join(path, ".")
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return strconv.Quote(name)
 	}
-	t := reflect.TypeFor[Tables]()
-	for _, part := range path[:len(path)-1] {
-		t = fieldType(t, part)
-		if t == nil {
-			return nil
-		}
-	}
-	return fieldNames(t)
-}
-
-func fieldNames(t reflect.Type) []string {
-	var names []string
-	for i := range t.NumField() {
-		if name := t.Field(i).Tag.Get("toml"); name != "-" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// fieldType returns the struct type of a table, or nil.
-func fieldType(t reflect.Type, name string) reflect.Type {
-	for i := range t.NumField() {
-		if t.Field(i).Tag.Get("toml") != name {
-			continue
-		}
-		f := t.Field(i).Type
-		for f.Kind() == reflect.Slice || f.Kind() == reflect.Pointer {
-			f = f.Elem()
-		}
-		if f.Kind() == reflect.Struct {
-			return f
-		}
-	}
-	return nil
-}
-
-// Nearest returns the name that is most like another one, or nothing if none is like
-// it.
-func Nearest(name string, names []string) string {
-	best, least := "", max(len(name)/3, 2)+1
-	for _, n := range names {
-		if d := distance(strings.ReplaceAll(name, "-", "_"), n); d < least {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// distance counts the edits that lead from one string to another.
-func distance(x, y string) int {
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(x) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(y) {
-			cost := diagonal
-			if x[i] != y[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(y)]
+	return name
 }
 
 // keyLines returns the lines on which the keys at the top of a file stand, and
@@ -323,7 +252,7 @@ func keyLines(b []byte) map[string]int {
 		if !key.Next() {
 			continue
 		}
-		name := string(key.Node().Data)
+		name := strings.ToLower(string(key.Node().Data))       // as which any spelling counts
 		if offset := int(key.Node().Raw.Offset); offset > at { // they come in order
 			line += bytes.Count(b[at:offset], []byte("\n"))
 			at = offset

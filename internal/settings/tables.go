@@ -70,33 +70,23 @@ type Link struct {
 	Line int `toml:"-"`
 }
 
-// check finds contradictions that need no knowledge of what is published.
-func (f *File) check(lines map[string]int) error {
+// check finds contradictions that need no knowledge of what is published, and notes the
+// lines of tables.
+func (f *File) check(lines map[string]int) (err error) {
 	for _, name := range []string{"set", "link", "resource"} {
 		if line := lines[name]; line > 0 {
 			return &Error{f.Name, line, 1, fmt.Sprintf("%s has to be written as [[%s]], as there can be several", name, name)}
 		}
 	}
-	f.DescribedByLine, f.HubLine = lines["described_by"], lines["hub"]
+	place := func(line *int, key, what, problem string) {
+		*line = lines[key]
+		if err == nil && problem != "" {
+			err = &Error{f.Name, *line, 1, what + ": " + problem}
+		}
+	}
 	for i := range f.Resources {
 		r := &f.Resources[i]
-		r.Line = lines[fmt.Sprintf("resource.%d", i)]
-		switch {
-		case len(r.Match) == 0:
-			return &Error{f.Name, r.Line, 1, "the resource rule: it has no match"}
-		case r.ChangeFreq == "" && r.Encoding == "":
-			return &Error{f.Name, r.Line, 1, "the resource rule: it has neither changefreq nor encoding"}
-		case r.Strip != "" && r.Encoding == "":
-			return &Error{f.Name, r.Line, 1, "the resource rule: strip needs encoding"}
-		case r.Encoding != "" && !isToken(r.Encoding):
-			return &Error{f.Name, r.Line, 1, fmt.Sprintf("the resource rule: encoding is %q, which is not a content coding such as gzip", r.Encoding)}
-		case r.Strip != "" && (!strings.HasPrefix(r.Strip, ".") || strings.Contains(r.Strip, "/") || len(r.Strip) < 2):
-			return &Error{f.Name, r.Line, 1, fmt.Sprintf("the resource rule: strip is %q, which is not an ending such as .gz", r.Strip)}
-		case r.Strip != "" && slices.ContainsFunc(r.Match, func(p string) bool { return strings.Contains(strings.TrimSuffix(p, "/"), "/") }):
-			return &Error{f.Name, r.Line, 1, "the resource rule: strip needs patterns without a slash, which are about names alone"}
-		case r.ChangeFreq != "" && !slices.Contains(frequencies, r.ChangeFreq):
-			return &Error{f.Name, r.Line, 1, fmt.Sprintf("the resource rule: changefreq is %q, none of %s", r.ChangeFreq, strings.Join(frequencies, ", "))}
-		}
+		place(&r.Line, fmt.Sprint("resource.", i), "the resource rule", r.problem())
 	}
 	if f.Versions != nil {
 		f.Versions.Line = lines["versions"]
@@ -106,19 +96,34 @@ func (f *File) check(lines map[string]int) error {
 	}
 	for i := range f.Sets {
 		s := &f.Sets[i]
-		s.Line = lines[fmt.Sprintf("set.%d", i)]
-		if s.Name == "" {
-			return &Error{f.Name, s.Line, 1, "the set: it has no name"}
-		}
+		place(&s.Line, fmt.Sprint("set.", i), "the set", s.problem())
 	}
 	for i := range f.Links {
 		l := &f.Links[i]
-		l.Line = lines[fmt.Sprintf("link.%d", i)]
-		if err := l.check(); err != nil {
-			return &Error{f.Name, l.Line, 1, "the link: " + err.Error()}
-		}
+		place(&l.Line, fmt.Sprint("link.", i), "the link", l.problem())
 	}
-	return nil
+	return err
+}
+
+// problem says what is wrong with a rule, or nothing.
+func (r *Resource) problem() string {
+	switch {
+	case len(r.Match) == 0:
+		return "it has no match"
+	case r.ChangeFreq == "" && r.Encoding == "":
+		return "it has neither changefreq nor encoding"
+	case r.Strip != "" && r.Encoding == "":
+		return "strip needs encoding"
+	case r.Encoding != "" && !isToken(r.Encoding):
+		return fmt.Sprintf("encoding is %q, which is not a content coding such as gzip", r.Encoding)
+	case r.Strip != "" && (!strings.HasPrefix(r.Strip, ".") || strings.Contains(r.Strip, "/") || len(r.Strip) < 2):
+		return fmt.Sprintf("strip is %q, which is not an ending such as .gz", r.Strip)
+	case r.Strip != "" && slices.ContainsFunc(r.Match, func(p string) bool { return strings.Contains(strings.TrimSuffix(p, "/"), "/") }):
+		return "strip needs patterns without a slash, which are about names alone"
+	case r.ChangeFreq != "" && !slices.Contains(frequencies, r.ChangeFreq):
+		return fmt.Sprintf("changefreq is %q, none of %s", r.ChangeFreq, strings.Join(frequencies, ", "))
+	}
+	return ""
 }
 
 // isToken reports whether a text can be the name of a content coding.
@@ -126,20 +131,27 @@ func isToken(s string) bool {
 	return s != "" && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }
 
-func (l *Link) check() error {
+func (s *Set) problem() string {
+	if s.Name == "" {
+		return "it has no name"
+	}
+	return ""
+}
+
+func (l *Link) problem() string {
 	switch {
 	case len(l.Match) == 0:
-		return fmt.Errorf("it has no match")
+		return "it has no match"
 	case l.Rel == "":
-		return fmt.Errorf("it has no rel")
+		return "it has no rel"
 	case l.Href == "" && l.File == "":
-		return fmt.Errorf("it has neither href nor file")
+		return "it has neither href nor file"
 	case l.Href != "" && l.File != "":
-		return fmt.Errorf("it has both href and file")
+		return "it has both href and file"
 	case l.Pri != nil && (*l.Pri < 1 || *l.Pri > 999_999):
-		return fmt.Errorf("pri is %d, not from 1 to 999999", *l.Pri)
+		return fmt.Sprintf("pri is %d, not from 1 to 999999", *l.Pri)
 	}
-	return nil
+	return ""
 }
 
 // frequencies are the words of Sitemaps. See Z39.99-2017 §7.
