@@ -180,46 +180,36 @@ func plural(n int, noun string) string {
 
 // report is a generator.Report as programs get it. Its fields are stable.
 type report struct {
-	SourceDescription string                 `json:"source_description"`
-	Published         bool                   `json:"published"`
-	DryRun            bool                   `json:"dry_run"`
-	First             bool                   `json:"first"`
-	Recovered         bool                   `json:"recovered"`
-	At                string                 `json:"at,omitempty"`
-	Resources         int                    `json:"resources"`
-	Bytes             int64                  `json:"bytes"`
-	Created           int                    `json:"created"`
-	Updated           int                    `json:"updated"`
-	Deleted           int                    `json:"deleted"`
-	Refreshed         int                    `json:"refreshed"`
-	FilesRead         int                    `json:"files_read"`
-	BytesRead         int64                  `json:"bytes_read"`
-	LeftOut           map[scanner.Reason]int `json:"left_out"`
-	Heads             []string               `json:"heads"`
-	BodiesWritten     int                    `json:"bodies_written"`
-	BodiesReused      int                    `json:"bodies_reused"`
-	BodiesSwept       int                    `json:"bodies_swept"`
-	PackagesWritten   int                    `json:"packages_written"`
-	PackageBytes      int64                  `json:"package_bytes_written"`
-	BytesWritten      int64                  `json:"bytes_written"`
-	Sets              []setJSON              `json:"sets,omitempty"`
-	HostLimits        []limitJSON            `json:"host_limits,omitempty"`
-	Warnings          []string               `json:"warnings"`
-	Seconds           float64                `json:"seconds"`
+	SourceDescription string `json:"source_description"`
+	Published         bool   `json:"published"`
+	DryRun            bool   `json:"dry_run"`
+	First             bool   `json:"first"`
+	Recovered         bool   `json:"recovered"`
+	At                string `json:"at,omitempty"`
+	policy.Counts
+	FilesRead       int                    `json:"files_read"`
+	BytesRead       int64                  `json:"bytes_read"`
+	LeftOut         map[scanner.Reason]int `json:"left_out"`
+	Heads           []string               `json:"heads"`
+	BodiesWritten   int                    `json:"bodies_written"`
+	BodiesReused    int                    `json:"bodies_reused"`
+	BodiesSwept     int                    `json:"bodies_swept"`
+	PackagesWritten int                    `json:"packages_written"`
+	PackageBytes    int64                  `json:"package_bytes_written"`
+	BytesWritten    int64                  `json:"bytes_written"`
+	Sets            []setJSON              `json:"sets,omitempty"`
+	HostLimits      []limitJSON            `json:"host_limits,omitempty"`
+	Warnings        []string               `json:"warnings"`
+	Seconds         float64                `json:"seconds"`
 }
 
 // setJSON is a generator.SetReport as programs get it: what a run found out about one of several sets.
 type setJSON struct {
-	Name      string `json:"name"`
-	Folder    string `json:"folder"`
-	First     bool   `json:"first"`
-	Wrote     bool   `json:"published"`
-	Resources int    `json:"resources"`
-	Bytes     int64  `json:"bytes"`
-	Created   int    `json:"created"`
-	Updated   int    `json:"updated"`
-	Deleted   int    `json:"deleted"`
-	Refreshed int    `json:"refreshed"`
+	Name   string `json:"name"`
+	Folder string `json:"folder"`
+	First  bool   `json:"first"`
+	Wrote  bool   `json:"published"`
+	policy.Counts
 }
 
 func setsJSON(o generator.Options, r *generator.Report) (sets []setJSON) {
@@ -236,8 +226,7 @@ func setsJSON(o generator.Options, r *generator.Report) (sets []setJSON) {
 func reportJSON(o generator.Options, r *generator.Report, limits []limitJSON) report {
 	j := report{
 		SourceDescription: r.SourceDescription, Published: r.Wrote && !o.DryRun, DryRun: o.DryRun, First: r.First, Recovered: r.Recovered,
-		Resources: r.Resources, Bytes: r.Bytes, Created: r.Created, Updated: r.Updated, Deleted: r.Deleted, Refreshed: r.Refreshed,
-		FilesRead: r.Read, BytesRead: r.ReadBytes, LeftOut: visible(r.LeftOut),
+		Counts: r.Counts, FilesRead: r.Read, BytesRead: r.ReadBytes, LeftOut: visible(r.LeftOut),
 		Sets: setsJSON(o, r), HostLimits: limits, Heads: append([]string{}, r.Heads...), BodiesWritten: r.Bodies, BodiesReused: r.Reused, BodiesSwept: r.Swept,
 		PackagesWritten: r.Packages, PackageBytes: r.PackageBytes, BytesWritten: r.WrittenBytes, Warnings: append([]string{}, r.Warnings...), Seconds: r.Took.Seconds(),
 	}

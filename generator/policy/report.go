@@ -8,12 +8,12 @@ import (
 
 // Counts are what a run found out about resources.
 type Counts struct {
-	Resources int   // that there are
-	Bytes     int64 // of these
-	Created   int
-	Updated   int
-	Deleted   int
-	Refreshed int // whose metadata alone is new
+	Resources int   `json:"resources"` // that there are
+	Bytes     int64 `json:"bytes"`     // of these
+	Created   int   `json:"created"`
+	Updated   int   `json:"updated"`
+	Deleted   int   `json:"deleted"`
+	Refreshed int   `json:"refreshed"` // whose metadata alone is new
 }
 
 // Add counts a resource of so many bytes, with its change.
