@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/internal/httpclient"
@@ -83,8 +84,8 @@ type contentCheck struct {
 	followed bool
 	sample   sample
 
+	found  atomic.Int64 // resources that were there
 	mu     sync.Mutex
-	found  int // resources that were there
 	absent []lost
 	more   int // that were absent and are not kept
 	nowhere
@@ -190,9 +191,7 @@ func (c *contentCheck) check(ctx context.Context, reader resourceReader, r *reso
 	}
 	shared := len(c.a.sets) > 1
 	if shared && c.a.compared.has(r) {
-		c.mu.Lock()
-		c.found++
-		c.mu.Unlock()
+		c.found.Add(1)
 		return nil
 	}
 	got, err := reader.read(ctx, r)
@@ -206,9 +205,7 @@ func (c *contentCheck) check(ctx context.Context, reader resourceReader, r *reso
 		c.missing(r, err)
 		return nil
 	}
-	c.mu.Lock()
-	c.found++
-	c.mu.Unlock()
+	c.found.Add(1)
 	c.a.resources.Add(1)
 	c.a.counted(got.read)
 	if c.compare(r, &got) && shared {
@@ -273,7 +270,7 @@ func (c *contentCheck) missing(r *resource, err error) {
 // publication's own directory, they are elsewhere, and nobody said where.
 func (c *contentCheck) report() {
 	a := c.a
-	if c.found == 0 && len(c.absent) > 0 && !a.place.isTold() {
+	if c.found.Load() == 0 && len(c.absent) > 0 && !a.place.isTold() {
 		first := c.absent[0]
 		c.set.elsewhere = true
 		a.unread.Add(int64(len(c.absent) + c.more))

@@ -99,12 +99,14 @@ func (d *document) isClosed() bool {
 }
 
 func (a *auditor) setOf(uri string) *set {
-	for _, s := range a.sets {
-		if s.list.uri == uri {
-			return s
-		}
+	if i := a.indexOfSet(uri); i >= 0 {
+		return a.sets[i]
 	}
 	return nil
+}
+
+func (a *auditor) indexOfSet(uri string) int {
+	return slices.IndexFunc(a.sets, func(s *set) bool { return s.list.uri == uri })
 }
 
 // compareTimes sees that somebody who followed the older copy can go on here.
@@ -154,7 +156,7 @@ func (j *judge) prepareOlder() {
 		j.roles = append(j.roles, nil)
 	}
 	for _, old := range j.a.older.sets {
-		i := slices.IndexFunc(j.a.sets, func(s *set) bool { return s.list.uri == old.list.uri })
+		i := j.a.indexOfSet(old.list.uri)
 		if i < 0 {
 			continue
 		}
