@@ -12,9 +12,12 @@ import (
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
-// readOlder reads an older copy of the publication, and compares its documents with
+// readOlder reads an older copy of the publication, if there is one, and compares its documents with
 // those of this one. What its changes were goes into the ledger.
 func (a *auditor) readOlder(ctx context.Context) error {
+	if a.o.Against == "" {
+		return nil
+	}
 	o := *a.o
 	o.Depth, o.Against, o.Resources = Documents, "", nil
 	if top := a.all[0]; httpclient.IsURL(a.o.Against) && !sameHost(top.uri, a.o.Against) {

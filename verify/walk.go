@@ -69,10 +69,7 @@ func (a *auditor) walkSource(ctx context.Context, d *document) error {
 		if err != nil {
 			return err
 		}
-		for _, part := range parts {
-			if part.nested() {
-				continue
-			}
+		for _, part := range slices.DeleteFunc(parts, (*document).nested) {
 			if err := a.walkSource(ctx, part); err != nil {
 				return err
 			}
@@ -100,15 +97,11 @@ func (a *auditor) walkLists(ctx context.Context, lists []*document) error {
 			continue
 		}
 		parts, err := a.followAll(ctx, list, found{capability: resourcesync.CapabilityList, by: list.found.by, index: list})
+		if err == nil {
+			err = a.walkLists(ctx, slices.DeleteFunc(parts, (*document).nested))
+		}
 		if err != nil {
 			return err
-		}
-		for _, part := range parts {
-			if !part.nested() && a.setOf(part.uri) == nil {
-				if err := a.walkSet(ctx, part); err != nil {
-					return err
-				}
-			}
 		}
 	}
 	return nil
