@@ -187,9 +187,14 @@ func (a *auditor) walkLost(ctx context.Context, top *document) error {
 	return nil
 }
 
+// open opens a document, also one that was opened before.
+func (a *auditor) open(ctx context.Context, uri string) (*file, error) {
+	return a.place.open(ctx, uri, a.o.Limits.DocumentBytes+1)
+}
+
 // leads returns why a URI leads to nothing.
 func (a *auditor) leads(ctx context.Context, uri string) error {
-	f, err := a.place.open(ctx, uri, a.o.Limits.DocumentBytes+1)
+	f, err := a.open(ctx, uri)
 	if err == nil {
 		f.Close()
 	}

@@ -88,13 +88,10 @@ type contentCheck struct {
 	mu     sync.Mutex
 	absent []lost
 	more   int // that were absent and are not kept
-	nowhere
-}
-
-// nowhere are resources for which no directory is known.
-type nowhere struct {
-	n     int
-	first *resource
+	// nowhere is how many resources there are for which no directory is known, of which
+	// this is the first.
+	nowhere int
+	first   *resource
 }
 
 type lost struct {
@@ -251,7 +248,7 @@ func (c *contentCheck) missing(r *resource, err error) {
 	status, isStatus := errors.AsType[*httpclient.Error](err)
 	switch {
 	case errors.Is(err, errElsewhere):
-		if c.nowhere.n++; c.first == nil {
+		if c.nowhere++; c.first == nil {
 			copied := *r
 			c.first = &copied
 		}
@@ -277,10 +274,10 @@ func (c *contentCheck) report() {
 		elsewhere(c.about, len(c.absent)+c.more, first.uri)
 		c.absent, c.more = nil, 0
 	}
-	if c.nowhere.n > 0 {
+	if c.nowhere > 0 {
 		c.set.elsewhere = true
-		a.unread.Add(int64(c.nowhere.n))
-		elsewhere(c.about, c.nowhere.n, c.first.uri)
+		a.unread.Add(int64(c.nowhere))
+		elsewhere(c.about, c.nowhere, c.first.uri)
 	}
 	slices.SortStableFunc(c.absent, func(x, y lost) int { return strings.Compare(x.uri, y.uri) })
 	rule := resourceMissing

@@ -85,12 +85,7 @@ func (a *auditor) compareCopies(ctx context.Context) {
 // checkStillThere sees that a list that was open can still be read, since those who
 // follow it do not look anywhere else. See Z39.99-2017 §12.1.
 func (a *auditor) checkStillThere(ctx context.Context, was *document) {
-	f, err := a.place.open(ctx, was.uri, a.o.Limits.DocumentBytes+1)
-	if err == nil {
-		f.Close()
-		return
-	}
-	if len(a.all) > 0 && errors.Is(err, errNotThere) {
+	if err := a.leads(ctx, was.uri); errors.Is(err, errNotThere) && len(a.all) > 0 {
 		a.all[0].report(eventLost, spot{}, was.uri, "the Change List %s was open in the older copy, and is not there any more: Destinations that follow it learn nothing", clip(was.uri))
 	}
 }
