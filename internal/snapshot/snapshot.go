@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -241,10 +242,8 @@ func (s *Snapshot) findSourceDescription() error {
 	if err != nil {
 		return err
 	}
-	for i := range entries {
-		if entries[i].Loc == l.CapabilityList().URI {
-			return nil
-		}
+	if slices.ContainsFunc(entries, func(e resourcesync.Entry) bool { return e.Loc == l.CapabilityList().URI }) {
+		return nil
 	}
 	return otherIdentity("has the Capability List %s, not %q", someOf(entries), l.CapabilityList().URI)
 }
