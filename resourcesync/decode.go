@@ -1,6 +1,7 @@
 package resourcesync
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,16 +21,9 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Bytes == 0 {
-		l.Bytes = MaxBytes + MaxBytes/20
+	return Limits{
+		Bytes: cmp.Or(l.Bytes, MaxBytes+MaxBytes/20), Entries: cmp.Or(l.Entries, MaxEntries), Token: cmp.Or(l.Token, 64<<10),
 	}
-	if l.Entries == 0 {
-		l.Entries = MaxEntries
-	}
-	if l.Token == 0 {
-		l.Token = 64 << 10
-	}
-	return l
 }
 
 // maxDepth is how deep elements may be nested. The standard needs three levels.
@@ -171,10 +165,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return b.probe()
 	}
-	if int64(len(p)) > b.left {
-		p = p[:b.left]
-	}
-	n, err := b.r.Read(p)
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
 	return n, err
 }

@@ -1,10 +1,13 @@
 package resourcesync
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,16 +28,10 @@ type slowDecoder struct {
 }
 
 func newSlowDecoder(d *Decoder, standIn string) *slowDecoder {
-	source := &tokenReader{r: d.lines.rest(), most: d.limits.Token}
-	if standIn != "" {
-		source.prepend(standIn)
-	}
+	source := newTokenReader(io.MultiReader(strings.NewReader(standIn), d.lines.rest()), d.limits.Token)
 	return &slowDecoder{
-		d:             d,
-		xml:           xml.NewDecoder(source),
-		source:        source,
-		skippedLines:  d.lines.line - 1 - strings.Count(standIn, "\n"),
-		skippedOffset: d.lines.offset - int64(len(standIn)),
+		d: d, xml: xml.NewDecoder(source), source: source,
+		skippedLines: d.lines.line - 1 - strings.Count(standIn, "\n"), skippedOffset: d.lines.offset - int64(len(standIn)),
 	}
 }
 
@@ -253,74 +250,57 @@ func (s *slowDecoder) skip() error {
 	return nil
 }
 
+// attribute says where the value of an attribute goes: to a *string or *untrimmed, of
+// which the second keeps white space around it, or to what it has to have the form of.
+type attribute struct {
+	name string
+	to   any
+}
+
+type untrimmed string
+
+type length struct {
+	bytes *int64
+	has   *bool
+}
+
 func (s *slowDecoder) metadata(t xml.StartElement, m *Metadata) error {
-	for _, a := range t.Attr {
-		if a.Name.Space != "" {
-			continue
-		}
-		var err error
-		switch a.Name.Local {
-		case "capability":
-			m.Capability = Capability(trimSpace(a.Value))
-		case "change":
-			m.Change = ChangeType(trimSpace(a.Value))
-		case "datetime":
-			err = s.time("datetime", a.Value, &m.DateTime)
-		case "at":
-			err = s.time("at", a.Value, &m.At)
-		case "completed":
-			err = s.time("completed", a.Value, &m.Completed)
-		case "from":
-			err = s.time("from", a.Value, &m.From)
-		case "until":
-			err = s.time("until", a.Value, &m.Until)
-		case "hash":
-			m.Hash = Hash(trimSpace(a.Value))
-		case "length":
-			err = s.length(a.Value, &m.Length, &m.HasLength)
-		case "type":
-			m.Type = trimSpace(a.Value)
-		case "encoding":
-			m.Encoding = trimSpace(a.Value)
-		case "path":
-			m.Path = a.Value
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.attributes(t, []attribute{
+		{"capability", (*string)(&m.Capability)}, {"change", (*string)(&m.Change)}, {"datetime", &m.DateTime},
+		{"at", &m.At}, {"completed", &m.Completed}, {"from", &m.From}, {"until", &m.Until}, {"hash", (*string)(&m.Hash)},
+		{"length", length{&m.Length, &m.HasLength}}, {"type", &m.Type}, {"encoding", &m.Encoding}, {"path", (*untrimmed)(&m.Path)},
+	})
 }
 
 func (s *slowDecoder) link(t xml.StartElement, l *Link) error {
+	return s.attributes(t, []attribute{
+		{"rel", &l.Rel}, {"pri", &l.Pri}, {"href", &l.Href}, {"modified", &l.Modified}, {"hash", (*string)(&l.Hash)},
+		{"length", length{&l.Length, &l.HasLength}}, {"type", &l.Type}, {"encoding", &l.Encoding}, {"path", (*untrimmed)(&l.Path)},
+		{"profile", &l.Profile},
+	})
+}
+
+// attributes reads those of an element that are known, and have no prefix.
+func (s *slowDecoder) attributes(t xml.StartElement, known []attribute) error {
 	for _, a := range t.Attr {
-		if a.Name.Space != "" {
+		i := slices.IndexFunc(known, func(k attribute) bool { return k.name == a.Name.Local })
+		if i < 0 || a.Name.Space != "" {
 			continue
 		}
 		var err error
-		switch a.Name.Local {
-		case "rel":
-			l.Rel = trimSpace(a.Value)
-		case "pri":
-			if l.Pri, err = parsePri(trimSpace(a.Value)); err != nil {
+		switch to := known[i].to.(type) {
+		case *string:
+			*to = trimSpace(a.Value)
+		case *untrimmed:
+			*to = untrimmed(a.Value)
+		case *time.Time:
+			err = s.time(a.Name.Local, a.Value, to)
+		case length:
+			err = s.length(a.Value, to)
+		case *int:
+			if *to, err = parsePri(trimSpace(a.Value)); err != nil {
 				err = s.errorf("pri is %q, not a number", clip(a.Value))
 			}
-		case "href":
-			l.Href = trimSpace(a.Value)
-		case "modified":
-			err = s.time("modified", a.Value, &l.Modified)
-		case "hash":
-			l.Hash = Hash(trimSpace(a.Value))
-		case "length":
-			err = s.length(a.Value, &l.Length, &l.HasLength)
-		case "type":
-			l.Type = trimSpace(a.Value)
-		case "encoding":
-			l.Encoding = trimSpace(a.Value)
-		case "path":
-			l.Path = a.Value
-		case "profile":
-			l.Profile = trimSpace(a.Value)
 		}
 		if err != nil {
 			return err
@@ -341,21 +321,21 @@ func (s *slowDecoder) time(name, value string, t *time.Time) error {
 	return nil
 }
 
-func (s *slowDecoder) length(value string, n *int64, has *bool) error {
+func (s *slowDecoder) length(value string, to length) error {
 	if value = trimSpace(value); value == "" {
 		return nil
 	}
 	var err error
-	if *n, err = parseLength(value); err != nil {
+	if *to.bytes, err = parseLength(value); err != nil {
 		return s.errorf("length is %q, not a number of bytes", clip(value))
 	}
-	*has = true
+	*to.has = true
 	return nil
 }
 
 // token returns the next token, having checked what encoding/xml does not.
 func (s *slowDecoder) token() (xml.Token, error) {
-	s.source.restart()
+	s.source.taken = 0
 	t, err := s.xml.Token()
 	if err == io.EOF && !s.seenRoot {
 		return nil, s.errorf("no document: the file is empty")
@@ -384,10 +364,8 @@ func (s *slowDecoder) token() (xml.Token, error) {
 
 func (s *slowDecoder) checkAttributes(t xml.StartElement) error {
 	for i, a := range t.Attr {
-		for _, b := range t.Attr[:i] {
-			if a.Name == b.Name {
-				return s.errorf("the attribute %s comes twice in one element", clip(a.Name.Local))
-			}
+		if slices.ContainsFunc(t.Attr[:i], func(b xml.Attr) bool { return a.Name == b.Name }) {
+			return s.errorf("the attribute %s comes twice in one element", clip(a.Name.Local))
 		}
 	}
 	return nil
@@ -401,8 +379,7 @@ func (s *slowDecoder) readError(err error) error {
 	if e := s.source.err; e != nil && e != io.EOF && !errors.Is(e, errLimit) && e != errEncoding {
 		return e
 	}
-	var syntax *xml.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return s.errorf("not well-formed XML: %s", syntax.Msg)
 	}
 	return s.errorf("%w", err)
@@ -429,26 +406,30 @@ func noEOF(err error) error {
 // gathers a token in memory, cannot be fed an endless one. It takes a byte order
 // mark off the front.
 type tokenReader struct {
-	r       io.Reader
-	buf     []byte
-	pos     int
-	taken   int
-	most    int
-	err     error
-	started bool
+	r     *bufio.Reader
+	block []byte // what of it is buffered, of which pos bytes have been taken
+	pos   int
+	taken int
+	most  int
+	err   error
 }
 
-func (t *tokenReader) restart() { t.taken = 0 }
-
-func (t *tokenReader) prepend(s string) {
-	t.buf = append(t.buf, s...)
-	t.started = true
+func newTokenReader(r io.Reader, most int) *tokenReader {
+	t := &tokenReader{r: bufio.NewReaderSize(r, blockSize), most: most}
+	start, _ := t.r.Peek(3) // an error comes again
+	switch {
+	case string(start) == "\xef\xbb\xbf":
+		t.r.Discard(len(start))
+	case bytes.HasPrefix(start, []byte("\xfe\xff")), bytes.HasPrefix(start, []byte("\xff\xfe")):
+		t.err = errEncoding
+	}
+	return t
 }
 
 // ReadByte makes encoding/xml use the reader as it is, without a buffer that
 // would read ahead of the count.
 func (t *tokenReader) ReadByte() (byte, error) {
-	if t.pos == len(t.buf) {
+	if t.pos == len(t.block) {
 		if err := t.fill(); err != nil {
 			return 0, err
 		}
@@ -458,59 +439,18 @@ func (t *tokenReader) ReadByte() (byte, error) {
 		return 0, t.err
 	}
 	t.pos++
-	return t.buf[t.pos-1], nil
-}
-
-func (t *tokenReader) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	b, err := t.ReadByte()
-	if err != nil {
-		return 0, err
-	}
-	p[0] = b
-	return 1, nil
+	return t.block[t.pos-1], nil
 }
 
 func (t *tokenReader) fill() error {
-	if t.err != nil {
-		return t.err
+	if t.err == nil {
+		t.r.Discard(len(t.block))
+		_, t.err = t.r.Peek(1)
+		t.block, _ = t.r.Peek(t.r.Buffered())
+		t.pos = 0
 	}
-	if cap(t.buf) < blockSize {
-		t.buf = make([]byte, blockSize)
-	}
-	t.buf = t.buf[:cap(t.buf)]
-	var n int
-	for n < 4 && t.err == nil { // enough to see a byte order mark
-		var m int
-		m, t.err = t.r.Read(t.buf[n:])
-		n += m
-		if t.started && n > 0 {
-			break
-		}
-	}
-	t.buf, t.pos = t.buf[:n], 0
-	if !t.started {
-		t.started = true
-		if err := t.byteOrderMark(); err != nil {
-			t.err = err
-			return err
-		}
-	}
-	if t.pos == len(t.buf) {
-		return t.err
-	}
-	return nil
+	return t.err
 }
 
-func (t *tokenReader) byteOrderMark() error {
-	switch b := t.buf; {
-	case len(b) >= 3 && string(b[:3]) == "\xef\xbb\xbf":
-		t.pos = 3
-	case len(b) >= 2 && (string(b[:2]) == "\xfe\xff" || string(b[:2]) == "\xff\xfe"):
-		t.buf = nil
-		return errEncoding
-	}
-	return nil
-}
+// Read is not called: package encoding/xml reads bytes where it can.
+func (*tokenReader) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }

@@ -48,9 +48,13 @@ func (w *walker) list(d Dir, p *place, info fs.FileInfo) (*listing, error) {
 		if w.ctx.Err() != nil {
 			return context.Cause(w.ctx)
 		}
-		e, belongs, err := w.decide(p, l, own, name, mode)
-		if err != nil || !belongs {
+		e, why, err := w.decide(p, own, name, mode)
+		if err != nil {
 			return err
+		}
+		if why != "" {
+			l.left = append(l.left, leftOut{p.path + name, why})
+			return nil
 		}
 		return l.add(w.o.Key, name, e)
 	})
@@ -88,53 +92,40 @@ func (l *listing) add(key func([]byte, string, bool) []byte, name string, e entr
 	return nil
 }
 
-// decide returns the entry of something, and whether it belongs to the source.
-func (w *walker) decide(p *place, l *listing, own func(string) Reason, name string, mode fs.FileMode) (entry, bool, error) {
-	e := entry{dir: mode.IsDir(), included: p.included}
-	why := own(name)
-	if why == "" && (e.dir || mode.IsRegular()) && w.o.Rules.takesAsUsual(name, p.path == "") {
-		return e, true, nil // as nearly everything does, without a path of its own
+// decide returns the entry of something, or why it does not belong to the source.
+func (w *walker) decide(p *place, own func(string) Reason, name string, mode fs.FileMode) (e entry, why Reason, err error) {
+	e = entry{dir: mode.IsDir(), included: p.included}
+	if why := own(name); why != "" {
+		return e, why, nil
+	}
+	if (e.dir || mode.IsRegular()) && w.o.Rules.takesAsUsual(name, p.path == "") {
+		return e, "", nil // as nearly everything does, without a path of its own
 	}
 	path := p.path + name
-	if why != "" {
-		l.leave(path, why)
-		return e, false, nil
-	}
 	if mode&fs.ModeSymlink != 0 {
 		// The rules come first, so that links which they leave out are no
 		// trouble; they come again below, when it is known what the link is.
 		if why := w.o.Rules.leaveOut(path, name, false); why != "" {
-			l.leave(path, why)
-			return e, false, nil
+			return e, why, nil
 		}
 		real, st, why, err := w.follow(p, path)
 		if err != nil {
-			return e, false, err
+			return e, "", fmt.Errorf("following the link %s: %w", quote(path), cause(err))
+		}
+		if why == "" {
+			why = w.o.Rules.leaveOutTarget(real, st.Mode.IsDir())
 		}
 		if why != "" {
-			l.leave(path, why)
-			return e, false, nil
-		}
-		if why := w.o.Rules.leaveOutTarget(real, st.Mode.IsDir()); why != "" {
-			l.leave(path, why)
-			return e, false, nil
+			return e, why, nil
 		}
 		mode, e.dir, e.link = st.Mode, st.Mode.IsDir(), real
 	}
 	if !mode.IsDir() && !mode.IsRegular() {
-		l.leave(path, Special)
-		return e, false, nil
+		return e, Special, nil
 	}
-	included, why := w.o.Rules.judge(path, name, e.dir, p.included)
-	if why != "" {
-		l.leave(path, why)
-		return e, false, nil
-	}
-	e.included = included
-	return e, true, nil
+	e.included, why = w.o.Rules.judge(path, name, e.dir, p.included)
+	return e, why, nil
 }
-
-func (l *listing) leave(path string, why Reason) { l.left = append(l.left, leftOut{path, why}) }
 
 // own returns a function that says which entries of a directory are
 // Wellspring's.

@@ -347,51 +347,44 @@ func (w *walker) follow(p *place, path string) (real string, st Stat, why Reason
 	case errors.Is(err, errLoop):
 		return "", Stat{}, LoopLink, nil
 	case err != nil:
-		return "", Stat{}, "", fmt.Errorf("following the link %s: %w", quote(path), cause(err))
+		return "", Stat{}, "", err
 	}
 	st, err = w.tree.Lstat(real)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", Stat{}, DanglingLink, nil
-	}
-	if err != nil {
-		return "", Stat{}, "", fmt.Errorf("following the link %s: %w", quote(path), cause(err))
-	}
-	if st.Mode.IsDir() && p.isBelow(real) {
+	case err != nil:
+		return "", Stat{}, "", err
+	case st.Mode.IsDir() && p.isBelow(real):
 		return "", Stat{}, LoopLink, nil
 	}
-	published, err := w.published(real)
-	if err != nil {
-		return "", Stat{}, "", fmt.Errorf("following the link %s: %w", quote(path), cause(err))
-	}
-	if published {
-		return "", Stat{}, Published, nil
-	}
-	return real, st, "", nil
+	why, err = w.published(real)
+	return real, st, why, err
 }
 
-// published reports whether a link leads to what is Wellspring's in one of the
-// directories above.
-func (w *walker) published(real string) (bool, error) {
+// published returns the reason for leaving a link out that leads to what is Wellspring's
+// in one of the directories above.
+func (w *walker) published(real string) (Reason, error) {
 	if len(w.o.Own) == 0 {
-		return false, nil
+		return "", nil
 	}
 	for dir, rest := "", real; rest != ""; {
 		name, below, _ := strings.Cut(rest, "/")
 		d, err := w.tree.OpenDir(path.Clean(dir))
 		if err != nil {
-			return false, err
+			return "", err
 		}
 		info, err := d.Info()
 		d.Close()
 		if err != nil {
-			return false, err
+			return "", err
 		}
 		if w.own(info)(name) != "" {
-			return true, nil
+			return Published, nil
 		}
 		dir, rest = dir+name+"/", below
 	}
-	return false, nil
+	return "", nil
 }
 
 // isBelow reports whether a directory is the place itself, or above it on the
@@ -411,12 +404,10 @@ func (p *place) isBelow(real string) bool {
 // cause takes the operation and name off an error of package os, which would be
 // the base name alone.
 func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
-	var s *os.SyscallError
-	if errors.As(err, &s) {
+	if s, ok := errors.AsType[*os.SyscallError](err); ok {
 		return s.Err
 	}
 	return err

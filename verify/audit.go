@@ -106,35 +106,26 @@ func (a *auditor) run(ctx context.Context) error {
 		return nil
 	}
 	a.checkWellKnown(ctx, top)
-	if err := a.walk(ctx, top); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{
+		func(ctx context.Context) error { return a.walk(ctx, top) },
+		func(ctx context.Context) error { return a.walkLost(ctx, top) },
+		a.checkPackages, a.checkSets, a.checkOtherSources, a.readOlder, a.judgeAll, a.checkContent, a.checkLinked,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
-	if err := a.walkLost(ctx, top); err != nil {
-		return err
-	}
-	if err := a.checkPackages(ctx); err != nil {
-		return err
-	}
+	return nil
+}
+
+// checkSets looks at what could not be judged before all documents were read.
+func (a *auditor) checkSets(context.Context) error {
 	for _, s := range a.sets {
 		s.checkDumps()
 		s.checkNotification()
 	}
 	a.checkStrays()
-	if err := a.checkOtherSources(ctx); err != nil {
-		return err
-	}
-	if a.o.Against != "" {
-		if err := a.readOlder(ctx); err != nil {
-			return err
-		}
-	}
-	if err := a.judgeAll(ctx); err != nil {
-		return err
-	}
-	if err := a.checkContent(ctx); err != nil {
-		return err
-	}
-	return a.checkLinked(ctx)
+	return nil
 }
 
 // top returns the document at the top of all those that lead to one: usually the
@@ -196,9 +187,14 @@ func (a *auditor) walkLost(ctx context.Context, top *document) error {
 	return nil
 }
 
+// open opens a document, also one that was opened before.
+func (a *auditor) open(ctx context.Context, uri string) (*file, error) {
+	return a.place.open(ctx, uri, a.o.Limits.DocumentBytes+1)
+}
+
 // leads returns why a URI leads to nothing.
 func (a *auditor) leads(ctx context.Context, uri string) error {
-	f, err := a.place.open(ctx, uri, a.o.Limits.DocumentBytes+1)
+	f, err := a.open(ctx, uri)
 	if err == nil {
 		f.Close()
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wellspring-sync/wellspring/internal/httpclient"
@@ -83,17 +84,14 @@ type contentCheck struct {
 	followed bool
 	sample   sample
 
+	found  atomic.Int64 // resources that were there
 	mu     sync.Mutex
-	found  int // resources that were there
 	absent []lost
 	more   int // that were absent and are not kept
-	nowhere
-}
-
-// nowhere are resources for which no directory is known.
-type nowhere struct {
-	n     int
-	first *resource
+	// nowhere is how many resources there are for which no directory is known, of which
+	// this is the first.
+	nowhere int
+	first   *resource
 }
 
 type lost struct {
@@ -190,9 +188,7 @@ func (c *contentCheck) check(ctx context.Context, reader resourceReader, r *reso
 	}
 	shared := len(c.a.sets) > 1
 	if shared && c.a.compared.has(r) {
-		c.mu.Lock()
-		c.found++
-		c.mu.Unlock()
+		c.found.Add(1)
 		return nil
 	}
 	got, err := reader.read(ctx, r)
@@ -206,9 +202,7 @@ func (c *contentCheck) check(ctx context.Context, reader resourceReader, r *reso
 		c.missing(r, err)
 		return nil
 	}
-	c.mu.Lock()
-	c.found++
-	c.mu.Unlock()
+	c.found.Add(1)
 	c.a.resources.Add(1)
 	c.a.counted(got.read)
 	if c.compare(r, &got) && shared {
@@ -254,7 +248,7 @@ func (c *contentCheck) missing(r *resource, err error) {
 	status, isStatus := errors.AsType[*httpclient.Error](err)
 	switch {
 	case errors.Is(err, errElsewhere):
-		if c.nowhere.n++; c.first == nil {
+		if c.nowhere++; c.first == nil {
 			copied := *r
 			c.first = &copied
 		}
@@ -273,17 +267,17 @@ func (c *contentCheck) missing(r *resource, err error) {
 // publication's own directory, they are elsewhere, and nobody said where.
 func (c *contentCheck) report() {
 	a := c.a
-	if c.found == 0 && len(c.absent) > 0 && !a.place.isTold() {
+	if c.found.Load() == 0 && len(c.absent) > 0 && !a.place.isTold() {
 		first := c.absent[0]
 		c.set.elsewhere = true
 		a.unread.Add(int64(len(c.absent) + c.more))
 		elsewhere(c.about, len(c.absent)+c.more, first.uri)
 		c.absent, c.more = nil, 0
 	}
-	if c.nowhere.n > 0 {
+	if c.nowhere > 0 {
 		c.set.elsewhere = true
-		a.unread.Add(int64(c.nowhere.n))
-		elsewhere(c.about, c.nowhere.n, c.first.uri)
+		a.unread.Add(int64(c.nowhere))
+		elsewhere(c.about, c.nowhere, c.first.uri)
 	}
 	slices.SortStableFunc(c.absent, func(x, y lost) int { return strings.Compare(x.uri, y.uri) })
 	rule := resourceMissing

@@ -48,15 +48,8 @@ func (w *web) start(ctx context.Context) (start, error) {
 			return start{uri: uri}, nil
 		}
 	}
-	return start{}, fmt.Errorf("no Source was found: %s, nor at %s or %s, no link with rel=\"resourcesync\" in the page or its headers, and no Sitemap in robots.txt that is a Resource List%s",
-		what, candidates[0], candidates[len(candidates)-1], withHint(w.hint(ctx)))
-}
-
-func withHint(hint string) string {
-	if hint == "" {
-		return ""
-	}
-	return ". " + hint
+	return start{}, fmt.Errorf("no Source was found: %s, nor at %s or %s, no link with rel=\"resourcesync\" in the page or its headers, and no Sitemap in robots.txt that is a Resource List. %s",
+		what, candidates[0], candidates[len(candidates)-1], w.hint(ctx))
 }
 
 // below returns a URI below the directory of the given one.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -212,14 +211,6 @@ func (d *disk) open(_ context.Context, uri string, _ int64) (*file, error) {
 	return openRegular(root, name)
 }
 
-func (d *disk) again(uri string) (*os.File, error) {
-	f, err := d.open(context.Background(), uri, 0)
-	if err != nil {
-		return nil, err
-	}
-	return f.File, nil
-}
-
 func (d *disk) forget(string) {}
 
 // openRegular opens a file, and nothing else: a pipe would not answer.
@@ -257,8 +248,3 @@ func openDir(name string) (*os.Root, error) {
 func isNotDir(err error) bool {
 	return err != nil && strings.HasSuffix(err.Error(), "not a directory")
 }
-
-// readSection is a part of a file as a reader that can be closed.
-type readSection struct{ io.Reader }
-
-func (readSection) Close() error { return nil }

@@ -48,10 +48,8 @@ func (r *diskReader) where(uri string) (*os.Root, string, error) {
 			return m.root, end, nil
 		}
 	}
-	if len(r.mapping) == 0 || strings.HasPrefix(uri, r.prefix) {
-		if end, ok := strings.CutPrefix(uri, r.prefix); ok {
-			return r.root, end, nil
-		}
+	if end, ok := strings.CutPrefix(uri, r.prefix); ok {
+		return r.root, end, nil
 	}
 	return nil, "", errElsewhere
 }
@@ -92,7 +90,7 @@ func (r *diskReader) openResource(res *resource) (contentFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ext := extensionOf(res.md.Encoding); ext != "" && !strings.HasSuffix(end, ext) {
+	if ext := extensions[strings.ToLower(res.md.Encoding)]; ext != "" && !strings.HasSuffix(end, ext) {
 		if f, err := r.find(root, end, ext); !errors.Is(err, errNotThere) {
 			return f, err
 		}
@@ -100,19 +98,9 @@ func (r *diskReader) openResource(res *resource) (contentFile, error) {
 	return r.find(root, end, "")
 }
 
-// extensionOf returns what servers look for behind the name of a file that they send
-// with a content coding, as it was compressed ahead of time.
-func extensionOf(coding string) string {
-	switch strings.ToLower(coding) {
-	case "gzip", "x-gzip":
-		return ".gz"
-	case "br":
-		return ".br"
-	case "zstd":
-		return ".zst"
-	}
-	return ""
-}
+// extensions are what servers look for behind the name of a file that they send with a
+// content coding, as it was compressed ahead of time.
+var extensions = map[string]string{"gzip": ".gz", "x-gzip": ".gz", "br": ".br", "zstd": ".zst"}
 
 // openInPlace opens a file of the publication itself.
 func (r *diskReader) openInPlace(uri string) (contentFile, error) {

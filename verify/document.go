@@ -98,7 +98,7 @@ func (f *found) blame(d *document, r *Rule, value, format string, args ...any) {
 // load reads the document and looks at all that can be judged by itself.
 func (d *document) load(ctx context.Context) error {
 	a := d.a
-	f, err := a.place.open(ctx, d.uri, a.o.Limits.DocumentBytes+1)
+	f, err := a.open(ctx, d.uri)
 	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -123,7 +123,7 @@ func (d *document) load(ctx context.Context) error {
 	if d.size == 0 && d.found.capability == notificationCapability {
 		return nil // a topic may be empty. See Framework Notification 1.0 §4.1.
 	}
-	if err := d.readFrom(ctx, f, func() (io.ReadCloser, error) { return a.place.again(d.uri) }); err != nil {
+	if err := d.readFrom(ctx, f, d.open); err != nil {
 		return err
 	}
 	if d.read {
@@ -166,7 +166,7 @@ func (d *document) readFrom(ctx context.Context, first io.Reader, again func() (
 		open: func() (io.ReadCloser, error) {
 			if !opened {
 				opened = true
-				return readSection{first}, nil
+				return io.NopCloser(first), nil
 			}
 			return again()
 		},
@@ -263,12 +263,12 @@ func (d *document) again(f found) error {
 		return nil
 	}
 	if lacks(d.digests, f.child.md.Hash) {
-		again, err := d.a.place.again(d.uri)
+		again, err := d.a.open(context.Background(), d.uri)
 		if err != nil {
 			return nil // which was reported when it was read
 		}
 		defer again.Close()
-		if err := d.digest(&file{File: again, size: d.size}, algorithmsOf(f.child.md.Hash)); err != nil {
+		if err := d.digest(&file{File: again.File, size: d.size}, algorithmsOf(f.child.md.Hash)); err != nil {
 			return err
 		}
 	}
@@ -435,7 +435,7 @@ func (d *document) isListedBy(ctx context.Context, uri string, by resourcesync.C
 	if !resourcesync.IsURI(uri) {
 		return false
 	}
-	f, err := d.a.place.open(ctx, uri, d.a.o.Limits.DocumentBytes+1)
+	f, err := d.a.open(ctx, uri)
 	if err != nil {
 		return false
 	}

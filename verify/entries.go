@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ type entryState struct {
 // checkEntry looks at an entry by itself, and at its order.
 func (d *document) checkEntry(e *entry) {
 	d.checkLoc(e)
-	if e.changeFreq != "" && !isChangeFrequency(e.changeFreq) {
+	if e.changeFreq != "" && !slices.Contains(changeFrequencies, e.changeFreq) {
 		d.report(changefreqValue, e.atFreq(), e.changeFreq, "changefreq is %q", clip(e.changeFreq))
 	}
 	allowed := d.form.entry
@@ -109,17 +110,10 @@ func (d *document) checkNaming(e *entry) {
 		}
 	case notificationCapability:
 		d.checkNotificationEntry(e)
-	case resourcesync.ChangeDump:
-		d.wantFrom(e)
-	case resourcesync.ChangeList:
-		d.wantFrom(e)
-	}
-}
-
-// wantFrom reports an entry without the interval of what it names.
-func (d *document) wantFrom(e *entry) {
-	if e.md.has&attrFrom == 0 {
-		d.report(timeRecommended, e.atMetadata(), "", "the entry has no from")
+	case resourcesync.ChangeDump, resourcesync.ChangeList:
+		if e.md.has&attrFrom == 0 {
+			d.report(timeRecommended, e.atMetadata(), "", "the entry has no from")
+		}
 	}
 }
 

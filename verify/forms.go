@@ -66,27 +66,27 @@ var forms = map[resourcesync.Capability]form{
 	resourcesync.ChangeDumpManifest: {
 		span: interval, entry: attrChange | attrDateTime | attrPath | representation, leaf: true, changes: true, manifest: true,
 	},
-	resourcesync.ResourceList.Archive(): archiveForm(snapshot, snapshotTimes),
-	resourcesync.ResourceDump.Archive(): archiveForm(snapshot, snapshotTimes),
-	resourcesync.ChangeList.Archive():   archiveForm(interval, intervalTimes),
-	resourcesync.ChangeDump.Archive():   archiveForm(interval, intervalTimes),
+	resourcesync.ResourceList.Archive(): archiveForm(snapshot),
+	resourcesync.ResourceDump.Archive(): archiveForm(snapshot),
+	resourcesync.ChangeList.Archive():   archiveForm(interval),
+	resourcesync.ChangeDump.Archive():   archiveForm(interval),
 	notificationCapability: {
 		span: interval, entry: attrChange | attrCapability | attrDateTime | representation,
 	},
 }
 
-func archiveForm(s span, times attrs) form {
-	return form{entrySpan: s, entry: times | attrCapability | representation, index: attrCapability | times | representation, indexed: true}
+func archiveForm(s span) form {
+	allowed := attrCapability | timesOf[s] | representation
+	return form{entrySpan: s, entry: allowed, index: allowed, indexed: true}
 }
 
 // archived returns the capability of the documents that an archive names, or
 // nothing if it is no archive.
 func archived(c resourcesync.Capability) resourcesync.Capability {
-	kind, ok := strings.CutSuffix(string(c), "-archive")
-	if !ok {
-		return ""
+	if kind, ok := strings.CutSuffix(string(c), "-archive"); ok {
+		return resourcesync.Capability(kind)
 	}
-	return resourcesync.Capability(kind)
+	return ""
 }
 
 // manifestOf returns the capability of the manifests in the packages of a dump.

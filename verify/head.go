@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +24,7 @@ func (d *document) checkHead() {
 		h.index = false // as which it is judged and followed
 	}
 	d.checkTimes(&h.md, f.span, h.md.there)
-	d.checkMetadata(&h.md, h.md.spot, timesOf(f.span)|attrCapability)
+	d.checkMetadata(&h.md, h.md.spot, timesOf[f.span]|attrCapability)
 	for i := range h.links {
 		d.checkLink(&h.links[i], func() spot { return h.links[i].spot })
 	}
@@ -70,15 +72,8 @@ func expected(want resourcesync.Capability) string {
 	return ", where " + string(want) + " is expected"
 }
 
-func timesOf(s span) attrs {
-	switch s {
-	case snapshot:
-		return snapshotTimes
-	case interval:
-		return intervalTimes
-	}
-	return 0
-}
+// timesOf are the times that documents say of themselves.
+var timesOf = map[span]attrs{snapshot: snapshotTimes, interval: intervalTimes}
 
 // checkTimes looks at at and completed, or from and until. See Z39.99-2017
 // Appendix A.
@@ -133,9 +128,7 @@ func (d *document) checkMetadata(m *metadata, at spot, allowed attrs) {
 }
 
 // attrOrder makes reports come in the same order always.
-var attrOrder = []string{
-	"at", "capability", "change", "completed", "datetime", "encoding", "from", "hash", "length", "path", "type", "until",
-}
+var attrOrder = slices.Sorted(maps.Keys(attrNames))
 
 func (d *document) checkRepresentation(has attrs, hash resourcesync.Hash, typ string, at spot) {
 	if has&attrHash != 0 {

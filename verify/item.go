@@ -42,14 +42,6 @@ var attrNames = map[string]attrs{
 	"rel": attrRel, "type": attrType, "until": attrUntil,
 }
 
-// Attributes of the two elements. profile was added to rs:ln by the schema of 2023.
-const (
-	metadataAttrs = attrAt | attrCapability | attrChange | attrCompleted | attrDateTime | attrEncoding | attrFrom |
-		attrHash | attrLength | attrPath | attrType | attrUntil
-	linkAttrs = attrEncoding | attrHash | attrHref | attrLength | attrModified | attrPath | attrPri | attrProfile |
-		attrRel | attrType
-)
-
 // metadata is an rs:md element.
 type metadata struct {
 	resourcesync.Metadata

@@ -76,12 +76,7 @@ func covers(segments []segment, after, upTo int64) bool {
 	if after >= upTo {
 		return true
 	}
-	for _, s := range segments {
-		if s.from <= after && upTo <= s.until {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(segments, func(s segment) bool { return s.from <= after && upTo <= s.until })
 }
 
 // isSure reports whether changes up to a time are not just still to come.
@@ -400,5 +395,5 @@ func (d *document) open() (io.ReadCloser, error) {
 	if d.opener != nil {
 		return d.opener()
 	}
-	return d.a.place.again(d.uri)
+	return d.a.open(context.Background(), d.uri)
 }

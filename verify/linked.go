@@ -316,7 +316,7 @@ func (c *linkedCheck) isExpected(r *resource) bool {
 	switch {
 	case !c.onDisk:
 		return true
-	case r.link.kind == linkedTimeMap && !sameFolder(r.uri, r.link.memento):
+	case r.link.kind == linkedTimeMap && folderOf(r.uri) != folderOf(r.link.memento):
 		return false
 	case !s.elsewhere:
 		return true
@@ -343,5 +343,3 @@ func (s *set) folder() string {
 
 // folderOf returns a URI up to its last slash.
 func folderOf(uri string) string { return uri[:strings.LastIndexByte(uri, '/')+1] }
-
-func sameFolder(x, y string) bool { return folderOf(x) == folderOf(y) }

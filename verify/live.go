@@ -73,11 +73,8 @@ func cachedFor(h http.Header) (time.Duration, string) {
 		return age, "Cache-Control: " + control
 	}
 	expires, err := http.ParseTime(h.Get("Expires"))
-	if err != nil {
-		return 0, ""
-	}
-	date, err := http.ParseTime(h.Get("Date"))
-	if err != nil {
+	date, errDate := http.ParseTime(h.Get("Date"))
+	if err != nil || errDate != nil {
 		return 0, ""
 	}
 	return expires.Sub(date), "Expires: " + h.Get("Expires")
@@ -134,12 +131,7 @@ func (r *resource) checkAnswer(s *set, a *answer) {
 
 // isCapabilityList reports whether a URI is that of a Capability List of the Source.
 func (a *auditor) isCapabilityList(uri string) bool {
-	for _, s := range a.sets {
-		if sameURI(s.list.uri, uri) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.sets, func(s *set) bool { return sameURI(s.list.uri, uri) })
 }
 
 // sameType reports whether two media types are names for the same.

@@ -12,9 +12,12 @@ import (
 	"github.com/wellspring-sync/wellspring/resourcesync"
 )
 
-// readOlder reads an older copy of the publication, and compares its documents with
+// readOlder reads an older copy of the publication, if there is one, and compares its documents with
 // those of this one. What its changes were goes into the ledger.
 func (a *auditor) readOlder(ctx context.Context) error {
+	if a.o.Against == "" {
+		return nil
+	}
 	o := *a.o
 	o.Depth, o.Against, o.Resources = Documents, "", nil
 	if top := a.all[0]; httpclient.IsURL(a.o.Against) && !sameHost(top.uri, a.o.Against) {
@@ -82,12 +85,7 @@ func (a *auditor) compareCopies(ctx context.Context) {
 // checkStillThere sees that a list that was open can still be read, since those who
 // follow it do not look anywhere else. See Z39.99-2017 §12.1.
 func (a *auditor) checkStillThere(ctx context.Context, was *document) {
-	f, err := a.place.open(ctx, was.uri, a.o.Limits.DocumentBytes+1)
-	if err == nil {
-		f.Close()
-		return
-	}
-	if len(a.all) > 0 && errors.Is(err, errNotThere) {
+	if err := a.leads(ctx, was.uri); errors.Is(err, errNotThere) && len(a.all) > 0 {
 		a.all[0].report(eventLost, spot{}, was.uri, "the Change List %s was open in the older copy, and is not there any more: Destinations that follow it learn nothing", clip(was.uri))
 	}
 }
@@ -99,12 +97,14 @@ func (d *document) isClosed() bool {
 }
 
 func (a *auditor) setOf(uri string) *set {
-	for _, s := range a.sets {
-		if s.list.uri == uri {
-			return s
-		}
+	if i := a.indexOfSet(uri); i >= 0 {
+		return a.sets[i]
 	}
 	return nil
+}
+
+func (a *auditor) indexOfSet(uri string) int {
+	return slices.IndexFunc(a.sets, func(s *set) bool { return s.list.uri == uri })
 }
 
 // compareTimes sees that somebody who followed the older copy can go on here.
@@ -154,7 +154,7 @@ func (j *judge) prepareOlder() {
 		j.roles = append(j.roles, nil)
 	}
 	for _, old := range j.a.older.sets {
-		i := slices.IndexFunc(j.a.sets, func(s *set) bool { return s.list.uri == old.list.uri })
+		i := j.a.indexOfSet(old.list.uri)
 		if i < 0 {
 			continue
 		}

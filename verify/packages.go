@@ -109,7 +109,7 @@ func (a *auditor) checkPackages(ctx context.Context) error {
 	met := map[*packageOf]bool{}
 	for _, s := range a.sets {
 		for _, p := range s.packages {
-			if !isZIP(p.md.Type) {
+			if !slices.Contains(zipTypes, essence(p.md.Type)) {
 				continue
 			}
 			if met[p] {
@@ -148,15 +148,13 @@ func (p *packageOf) check(ctx context.Context) error {
 		if isOurs(err) {
 			return err
 		}
+		rule := packageMissing
 		if e, ok := errors.AsType[*httpclient.Error](err); ok {
-			p.dump.report(httpStatus, p.spot, p.uri, "the package %s: %v", clip(p.uri), e)
-			return nil
+			rule, err = httpStatus, e
+		} else if errors.Is(err, errElsewhere) {
+			rule = documentElsewhere
 		}
-		if errors.Is(err, errElsewhere) {
-			p.dump.report(documentElsewhere, p.spot, p.uri, "the package %s: %v", clip(p.uri), err)
-			return nil
-		}
-		p.dump.report(packageMissing, p.spot, p.uri, "the package %s: %v", clip(p.uri), err)
+		p.dump.report(rule, p.spot, p.uri, "the package %s: %v", clip(p.uri), err)
 		return nil
 	}
 	defer a.place.forget(p.uri)
@@ -175,14 +173,8 @@ func (p *packageOf) check(ctx context.Context) error {
 	return z.check(ctx)
 }
 
-// isZIP reports whether a type is one by which ZIP files go, or not stated.
-func isZIP(typ string) bool {
-	switch essence(typ) {
-	case "", "application/zip", "application/x-zip-compressed", "application/x-zip":
-		return true
-	}
-	return false
-}
+// zipTypes are those by which ZIP files go, and none that is stated.
+var zipTypes = []string{"", "application/zip", "application/x-zip-compressed", "application/x-zip"}
 
 // mostBytes is how much of a package is fetched: enough to see that it is too long.
 func (p *packageOf) mostBytes() int64 {
@@ -268,8 +260,7 @@ func (p *packageOf) open(f *file) (*openPackage, error) {
 		p.report(packageZip, f, "", "the package cannot be opened: %v", err)
 		return nil, nil
 	}
-	o := &openPackage{packageOf: p, file: f, files: z.File, listed: map[string][]*bitstream{}}
-	return o, nil
+	return &openPackage{packageOf: p, file: f, files: z.File, listed: map[string][]*bitstream{}}, nil
 }
 
 func (o *openPackage) check(ctx context.Context) error {

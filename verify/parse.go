@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -405,72 +406,69 @@ func (p *parser) attribute(element string, a xml.Attr, known attrs) attrs {
 	return which
 }
 
+// attribute says where the value of an attribute goes: to a *string or *untrimmed, of
+// which the second keeps white space around it, or to what it has to have the form of.
+type attribute struct {
+	which attrs
+	to    any
+}
+
+type untrimmed string
+
+type length struct {
+	bytes *int64
+	has   *bool
+}
+
 func (p *parser) metadata(t xml.StartElement, m *metadata) error {
 	m.there, m.spot = true, p.start
-	for _, a := range t.Attr {
-		which := p.attribute("md", a, metadataAttrs)
-		m.has |= which
-		name, value := a.Name.Local, trimSpace(a.Value)
-		switch which {
-		case attrCapability:
-			m.Capability = resourcesync.Capability(value)
-		case attrChange:
-			m.Change = resourcesync.ChangeType(value)
-		case attrDateTime:
-			m.coarse = p.time(name, value, p.start, &m.DateTime) || m.coarse
-		case attrAt:
-			m.coarse = p.time(name, value, p.start, &m.At) || m.coarse
-		case attrCompleted:
-			m.coarse = p.time(name, value, p.start, &m.Completed) || m.coarse
-		case attrFrom:
-			m.coarse = p.time(name, value, p.start, &m.From) || m.coarse
-		case attrUntil:
-			m.coarse = p.time(name, value, p.start, &m.Until) || m.coarse
-		case attrHash:
-			m.Hash = resourcesync.Hash(value)
-		case attrLength:
-			p.length(value, &m.Length, &m.HasLength)
-		case attrType:
-			m.Type = value
-		case attrEncoding:
-			m.Encoding = value
-		case attrPath:
-			m.Path = a.Value
-		}
-	}
+	m.coarse = p.attributes(t, "md", &m.has, []attribute{
+		{attrCapability, (*string)(&m.Capability)}, {attrChange, (*string)(&m.Change)}, {attrDateTime, &m.DateTime},
+		{attrAt, &m.At}, {attrCompleted, &m.Completed}, {attrFrom, &m.From}, {attrUntil, &m.Until}, {attrHash, (*string)(&m.Hash)},
+		{attrLength, length{&m.Length, &m.HasLength}}, {attrType, &m.Type}, {attrEncoding, &m.Encoding}, {attrPath, (*untrimmed)(&m.Path)},
+	})
 	return p.leaf()
 }
 
 func (p *parser) link(t xml.StartElement, l *link) error {
 	l.spot = p.start
+	p.attributes(t, "ln", &l.has, []attribute{
+		{attrRel, &l.Rel}, {attrHref, &l.Href}, {attrPri, &l.Pri}, {attrModified, &l.Modified}, {attrHash, (*string)(&l.Hash)},
+		{attrLength, length{&l.Length, &l.HasLength}}, {attrType, &l.Type}, {attrEncoding, &l.Encoding}, {attrPath, (*untrimmed)(&l.Path)},
+		{attrProfile, &l.Profile},
+	})
+	return p.leaf()
+}
+
+// attributes reads those that an element may have, and takes note of which it has. It
+// returns true if a time does not say the second.
+func (p *parser) attributes(t xml.StartElement, element string, has *attrs, may []attribute) (coarse bool) {
+	var known attrs
+	for _, m := range may {
+		known |= m.which
+	}
 	for _, a := range t.Attr {
-		which := p.attribute("ln", a, linkAttrs)
-		l.has |= which
+		which := p.attribute(element, a, known)
+		i := slices.IndexFunc(may, func(m attribute) bool { return m.which == which })
+		if i < 0 {
+			continue
+		}
+		*has |= which
 		value := trimSpace(a.Value)
-		switch which {
-		case attrRel:
-			l.Rel = value
-		case attrHref:
-			l.Href = value
-		case attrPri:
-			p.pri(value, &l.Pri)
-		case attrModified:
-			p.time("modified", value, p.start, &l.Modified)
-		case attrHash:
-			l.Hash = resourcesync.Hash(value)
-		case attrLength:
-			p.length(value, &l.Length, &l.HasLength)
-		case attrType:
-			l.Type = value
-		case attrEncoding:
-			l.Encoding = value
-		case attrPath:
-			l.Path = a.Value
-		case attrProfile:
-			l.Profile = value
+		switch to := may[i].to.(type) {
+		case *string:
+			*to = value
+		case *untrimmed:
+			*to = untrimmed(a.Value)
+		case *time.Time:
+			coarse = p.time(a.Name.Local, value, p.start, to) || coarse
+		case length:
+			p.length(value, to)
+		case *int:
+			p.pri(value, to)
 		}
 	}
-	return p.leaf()
+	return coarse
 }
 
 // time reads a time, and reports one that has another form than it should have. It
@@ -488,13 +486,13 @@ func (p *parser) time(name, value string, at spot, t *time.Time) (coarse bool) {
 	return len(value) < len("2006-01-02T15:04:05Z")
 }
 
-func (p *parser) length(value string, n *int64, has *bool) {
+func (p *parser) length(value string, to length) {
 	parsed, err := strconv.ParseUint(value, 10, 63)
 	if err != nil {
 		p.report(lengthForm, p.start, value, "length is %q, not a number of bytes", clip(value))
 		return
 	}
-	*n, *has = int64(parsed), true
+	*to.bytes, *to.has = int64(parsed), true
 }
 
 func (p *parser) pri(value string, n *int) {

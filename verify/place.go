@@ -19,8 +19,6 @@ type place interface {
 	// a server: what is longer is cut off there. The error is errNotThere, or says why it
 	// cannot be had.
 	open(ctx context.Context, uri string, most int64) (*file, error)
-	// again opens once more what was opened before.
-	again(uri string) (*os.File, error)
 	// forget says that nobody will open it again.
 	forget(uri string)
 	// reader returns what reads resources, and readersAtOnce how many of them

@@ -211,14 +211,5 @@ func (t *tokenReader) ReadByte() (byte, error) {
 	return b, err
 }
 
-func (t *tokenReader) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	b, err := t.ReadByte()
-	if err != nil {
-		return 0, err
-	}
-	p[0] = b
-	return 1, nil
-}
+// Read is not called: package encoding/xml reads bytes where it can.
+func (*tokenReader) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -127,7 +128,7 @@ func (d *document) checkPatch(e *entry, i int) {
 	report := func(r *Rule, format string, args ...any) { d.report(r, e.atLink(i), l.Href, format, args...) }
 	if l.has&attrType == 0 {
 		report(linkPatch, "the patch has no type")
-	} else if saysNoPatch(essence(l.Type)) {
+	} else if slices.Contains(noPatches, essence(l.Type)) {
 		report(linkPatch, "the type of the patch is %s, which does not say how to apply it", clip(essence(l.Type)))
 	}
 	switch {
@@ -141,12 +142,7 @@ func (d *document) checkPatch(e *entry, i int) {
 	}
 }
 
-// saysNoPatch reports whether a media type is one of those that everything has for
-// which there is no better one.
-func saysNoPatch(typ string) bool {
-	switch typ {
-	case "application/octet-stream", "binary/octet-stream", "text/plain", "application/json", "application/xml", "text/xml":
-		return true
-	}
-	return false
+// noPatches are media types that everything has for which there is no better one.
+var noPatches = []string{
+	"application/octet-stream", "binary/octet-stream", "text/plain", "application/json", "application/xml", "text/xml",
 }

@@ -17,14 +17,14 @@ func (r *Report) WriteSARIF(w io.Writer, release string) error {
 		index[rule] = i
 		driver.Rules = append(driver.Rules, sarifRule{
 			ID: rule.Name, Short: sarifText{rule.Title}, Full: sarifText{rule.Explanation},
-			Configuration: sarifConfiguration{rule.Severity.String()},
-			Properties:    map[string]string{"section": rule.Section},
+			Configuration: map[string]string{"level": rule.Severity.String()}, Properties: map[string]string{"section": rule.Section},
 		})
 	}
-	results := []sarifResult{}
+	run := sarifRun{Results: []sarifResult{}}
+	run.Tool.Driver = driver
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		results = append(results, sarifResult{
+		run.Results = append(run.Results, sarifResult{
 			RuleID: f.Rule.Name, RuleIndex: index[f.Rule], Level: f.Rule.Severity.String(),
 			Message: sarifText{f.text()}, Locations: []sarifLocation{f.sarifLocation()},
 		})
@@ -32,10 +32,7 @@ func (r *Report) WriteSARIF(w io.Writer, release string) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(sarifLog{
-		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0",
-		Runs: []sarifRun{{Tool: sarifTool{driver}, Results: results}},
-	})
+	return e.Encode(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
 }
 
 // text is the message with what to do about it.
@@ -71,11 +68,10 @@ type (
 		Runs    []sarifRun `json:"runs"`
 	}
 	sarifRun struct {
-		Tool    sarifTool     `json:"tool"`
+		Tool struct {
+			Driver sarifDriver `json:"driver"`
+		} `json:"tool"`
 		Results []sarifResult `json:"results"`
-	}
-	sarifTool struct {
-		Driver sarifDriver `json:"driver"`
 	}
 	sarifDriver struct {
 		Name           string      `json:"name"`
@@ -84,14 +80,11 @@ type (
 		Rules          []sarifRule `json:"rules"`
 	}
 	sarifRule struct {
-		ID            string             `json:"id"`
-		Short         sarifText          `json:"shortDescription"`
-		Full          sarifText          `json:"fullDescription"`
-		Configuration sarifConfiguration `json:"defaultConfiguration"`
-		Properties    map[string]string  `json:"properties"`
-	}
-	sarifConfiguration struct {
-		Level string `json:"level"`
+		ID            string            `json:"id"`
+		Short         sarifText         `json:"shortDescription"`
+		Full          sarifText         `json:"fullDescription"`
+		Configuration map[string]string `json:"defaultConfiguration"`
+		Properties    map[string]string `json:"properties"`
 	}
 	sarifText struct {
 		Text string `json:"text"`
@@ -104,14 +97,12 @@ type (
 		Locations []sarifLocation `json:"locations"`
 	}
 	sarifLocation struct {
-		Physical sarifPhysical `json:"physicalLocation"`
-	}
-	sarifPhysical struct {
-		Artifact sarifArtifact `json:"artifactLocation"`
-		Region   *sarifRegion  `json:"region,omitempty"`
-	}
-	sarifArtifact struct {
-		URI string `json:"uri"`
+		Physical struct {
+			Artifact struct {
+				URI string `json:"uri"`
+			} `json:"artifactLocation"`
+			Region *sarifRegion `json:"region,omitempty"`
+		} `json:"physicalLocation"`
 	}
 	sarifRegion struct {
 		StartLine   int `json:"startLine"`

@@ -62,7 +62,7 @@ func (a *auditor) checkOtherSources(ctx context.Context) error {
 // listedOnlyBy returns a Capability List that a Source Description lists and that was
 // not met, or nothing.
 func (a *auditor) listedOnlyBy(ctx context.Context, uri string) (string, error) {
-	f, err := a.place.open(ctx, uri, a.o.Limits.DocumentBytes+1)
+	f, err := a.open(ctx, uri)
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}

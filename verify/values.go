@@ -22,14 +22,8 @@ func essence(s string) string {
 	return strings.ToLower(strings.TrimSpace(s))
 }
 
-// isChangeFrequency reports whether s is one of the words of Sitemaps.
-func isChangeFrequency(s string) bool {
-	switch s {
-	case "always", "hourly", "daily", "weekly", "monthly", "yearly", "never":
-		return true
-	}
-	return false
-}
+// changeFrequencies are the words of Sitemaps.
+var changeFrequencies = []string{"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"}
 
 func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'

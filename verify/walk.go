@@ -53,18 +53,13 @@ func (a *auditor) walk(ctx context.Context, top *document) error {
 	case top.capability == resourcesync.CapabilityList:
 		return a.walkLists(ctx, []*document{top})
 	case top.form != form{}:
-		s := a.newSet(&document{a: a, uri: top.found.uriOfList(top)})
-		return s.walkDocument(ctx, top)
+		list := &document{a: a} // which is not read
+		if l := top.head.link(resourcesync.RelUp); l != nil {
+			list.uri = l.Href
+		}
+		return a.newSet(list).walkDocument(ctx, top)
 	}
 	return nil
-}
-
-// uriOfList returns where the Capability List of a document should be.
-func (f *found) uriOfList(d *document) string {
-	if l := d.head.link(resourcesync.RelUp); l != nil {
-		return l.Href
-	}
-	return ""
 }
 
 // walkSource goes down from a Source Description, or from an Index of them.
@@ -74,10 +69,7 @@ func (a *auditor) walkSource(ctx context.Context, d *document) error {
 		if err != nil {
 			return err
 		}
-		for _, part := range parts {
-			if part.nested() {
-				continue
-			}
+		for _, part := range slices.DeleteFunc(parts, (*document).nested) {
 			if err := a.walkSource(ctx, part); err != nil {
 				return err
 			}
@@ -105,15 +97,11 @@ func (a *auditor) walkLists(ctx context.Context, lists []*document) error {
 			continue
 		}
 		parts, err := a.followAll(ctx, list, found{capability: resourcesync.CapabilityList, by: list.found.by, index: list})
+		if err == nil {
+			err = a.walkLists(ctx, slices.DeleteFunc(parts, (*document).nested))
+		}
 		if err != nil {
 			return err
-		}
-		for _, part := range parts {
-			if !part.nested() && a.setOf(part.uri) == nil {
-				if err := a.walkSet(ctx, part); err != nil {
-					return err
-				}
-			}
 		}
 	}
 	return nil

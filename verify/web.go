@@ -124,14 +124,6 @@ func (w *web) keep(uri string) *keptFile {
 	return k
 }
 
-func (w *web) again(uri string) (*os.File, error) {
-	f, err := w.open(context.Background(), uri, w.o.Limits.DocumentBytes+1)
-	if err != nil {
-		return nil, err
-	}
-	return f.File, nil
-}
-
 func (w *web) forget(uri string) {
 	w.mu.Lock()
 	k := w.kept[uri]

@@ -3,6 +3,7 @@ package patch
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -72,12 +73,7 @@ func (s *style) isUsual() bool {
 }
 
 func isOneOf(s string, choices ...string) bool {
-	for _, c := range choices {
-		if s == c {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(choices, s)
 }
 
 // document is JSON in one style throughout.

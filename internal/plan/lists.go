@@ -94,10 +94,10 @@ type listWriter struct {
 	made  map[string]bool // directories, by batches
 }
 
-// list is one file that is written.
+// list is one file that is written. Its writer keeps the first error for close.
 type list struct {
 	file *os.File
-	w    *bufio.Writer
+	*bufio.Writer
 }
 
 func (w *listWriter) writeAll(r *Reader) error {
@@ -126,8 +126,9 @@ func (w *listWriter) add(f *File) error {
 		}
 		return fmt.Errorf("the name %q %s: rename the file, or use --format json", f.Path, why)
 	}
-	if err := w.purge(f); err != nil || f.Phase == Record {
-		return err // the record is put by itself, on conditions
+	w.purge(f)
+	if f.Phase == Record {
+		return nil // it is put by itself, on conditions
 	}
 	l, err := w.listOf(f)
 	if err != nil {
@@ -135,13 +136,13 @@ func (w *listWriter) add(f *File) error {
 	}
 	switch w.tool {
 	case SFTP:
-		return w.writeCommands(l, f)
+		w.writeCommands(l, f)
 	case Rclone:
-		_, err = l.w.WriteString(rcloneNames.Replace(f.Path) + "\n")
+		l.WriteString(rcloneNames.Replace(f.Path) + "\n")
 	default:
-		_, err = l.w.WriteString(f.Path + "\n")
+		l.WriteString(f.Path + "\n")
 	}
-	return err
+	return nil
 }
 
 // cannotHave says why a tool cannot upload a file of that name, or nothing. Names in
@@ -179,16 +180,13 @@ var rcloneNames = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-func (w *listWriter) purge(f *File) error {
-	name := PurgeFile
+func (w *listWriter) purge(f *File) {
 	switch {
 	case f.Source:
-		name = PurgeResourcesFile
-	case f.Phase == Bodies || f.Phase == Delete:
-		return nil
+		w.open[PurgeResourcesFile].WriteString(f.URI + "\n")
+	case f.Phase != Bodies && f.Phase != Delete:
+		w.open[PurgeFile].WriteString(f.URI + "\n")
 	}
-	_, err := w.open[name].w.WriteString(f.URI + "\n")
-	return err
 }
 
 // listOf returns the list of a file, and begins it if need be.
@@ -225,37 +223,31 @@ func (w *listWriter) create(name string) (*list, error) {
 func (w *listWriter) close() error {
 	var errs []error
 	for _, l := range w.open {
-		errs = append(errs, l.w.Flush(), l.file.Close())
+		errs = append(errs, l.Flush(), l.file.Close())
 	}
 	return errors.Join(errs...)
 }
 
 // writeCommands writes what sftp does with a file: it is put under another name first,
 // so that nobody reads half of it, and which no other file has: one of its own digest.
-func (w *listWriter) writeCommands(l *list, f *File) error {
+func (w *listWriter) writeCommands(l *list, f *File) {
 	name := word(f.Path)
 	if f.Phase == Delete {
-		_, err := fmt.Fprintf(l.w, "-rm %s\n", word(f.Path))
-		return err
+		fmt.Fprintf(l, "-rm %s\n", name)
+		return
 	}
-	if err := w.mkdir(l, path.Dir(f.Path)); err != nil {
-		return err
-	}
+	w.mkdir(l, path.Dir(f.Path))
 	part := word(path.Join(path.Dir(f.Path), ".wellspring-"+f.SHA256[:16]+".part"))
-	_, err := fmt.Fprintf(l.w, "put %s %s\nrename %s %s\n", word(f.Path), part, part, name)
-	return err
+	fmt.Fprintf(l, "put %s %s\nrename %s %s\n", name, part, part, name)
 }
 
-func (w *listWriter) mkdir(l *list, dir string) error {
+func (w *listWriter) mkdir(l *list, dir string) {
 	if w.made[dir] {
-		return nil
+		return
 	}
 	w.made[dir] = true
-	if err := w.mkdir(l, path.Dir(dir)); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(l.w, "-mkdir %s\n", word(dir))
-	return err
+	w.mkdir(l, path.Dir(dir))
+	fmt.Fprintf(l, "-mkdir %s\n", word(dir))
 }
 
 // word makes one word of a name in a batch for sftp, which is never an option nor a

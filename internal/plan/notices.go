@@ -40,15 +40,9 @@ func (w *Writer) writeNotices(out io.Writer) error {
 
 // untold returns the notifications of the earlier plan that were not sent.
 func (w *Writer) untold() ([]notify.Notification, error) {
-	r, err := Open(w.name)
+	r, err := readThrough(w.name, func(*File) error { return nil })
 	if err != nil {
 		return nil, err
-	}
-	defer r.Close()
-	for _, err := range r.Files() {
-		if err != nil {
-			return nil, err
-		}
 	}
 	return slices.DeleteFunc(r.Notifications(), func(n notify.Notification) bool { return r.IsNotified(n.Topic) }), nil
 }

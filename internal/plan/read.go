@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/wellspring-sync/wellspring/internal/notify"
@@ -160,12 +161,7 @@ func (r *Reader) parse(line []byte) (*File, error) {
 
 // IsNotified reports whether a mark says that the subscribers of a topic were notified.
 func (r *Reader) IsNotified(topic string) bool {
-	for _, m := range r.marks {
-		if m.Notified == topic {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.marks, Mark{Notified: topic})
 }
 
 // Close closes the file.

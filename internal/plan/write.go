@@ -95,17 +95,29 @@ func (w *Writer) settle(from *State) error {
 
 // last returns the header of a plan, all of which can be read.
 func last(name string) (*Header, error) {
+	r, err := readThrough(name, func(*File) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	return &r.Header, nil
+}
+
+// readThrough reads all of a plan, and calls do for each file.
+func readThrough(name string, do func(*File) error) (*Reader, error) {
 	r, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	for _, err := range r.Files() {
+	for f, err := range r.Files() {
+		if err == nil {
+			err = do(f)
+		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return &r.Header, nil
+	return r, nil
 }
 
 // Add adds a file. Of files with the same path, the last one counts only if it is in
@@ -121,7 +133,7 @@ func (w *Writer) Add(f File) error {
 	w.header.count(&f)
 	s, err := w.spool(f.Phase)
 	if err == nil {
-		err = writeLine(s.w, &f)
+		err = writeLine(s.w, f.line())
 	}
 	if err != nil {
 		return fmt.Errorf("planning the upload: %w", err)
@@ -149,16 +161,16 @@ type jsonFile struct {
 	File
 }
 
-func (f *File) marshal() ([]byte, error) {
-	line := jsonFile{Path: f.Path, File: *f}
+func (f *File) line() *jsonFile {
 	if !utf8.ValidString(f.Path) {
-		line.Path, line.Raw = "", []byte(f.Path)
+		return &jsonFile{Raw: []byte(f.Path), File: *f}
 	}
-	return json.Marshal(&line)
+	return &jsonFile{Path: f.Path, File: *f}
 }
 
-func writeLine(w io.Writer, f *File) error {
-	b, err := f.marshal()
+// writeLine writes a value on a line of its own.
+func writeLine(w io.Writer, value any) error {
+	b, err := json.Marshal(value)
 	if err == nil {
 		_, err = w.Write(append(b, '\n'))
 	}
@@ -203,50 +215,30 @@ func (w *Writer) write(name string, h Header) error {
 	return errors.Join(err, out.Flush(), f.Sync(), f.Close())
 }
 
-// writeAll writes header and files, those of the earlier plan before those of this
-// one in each phase.
+// writeAll writes header and files, those of the earlier plan, if there is one, before
+// those of this one in each phase.
 func (w *Writer) writeAll(out *bufio.Writer, h Header) error {
-	if w.earlier == nil {
-		return w.writeNew(out, h)
-	}
-	kept, err := w.countEarlier()
-	if err != nil {
-		return err
-	}
-	h.From, h.Apart = w.earlier.From, h.Apart || w.earlier.Apart
-	h.Through = append(w.earlier.Through, w.earlier.To)
-	h.Through = h.Through[max(0, len(h.Through)-mostThrough):]
-	h.Puts, h.PutBytes, h.Deletes = h.Puts+kept.Puts, h.PutBytes+kept.PutBytes, h.Deletes+kept.Deletes
-	if err := writeHeader(out, h); err != nil {
-		return err
-	}
-	if err := w.writeNotices(out); err != nil {
-		return err
-	}
-	return w.merge(out)
-}
-
-func writeHeader(out io.Writer, h Header) error {
-	b, err := json.Marshal(&h)
-	if err == nil {
-		_, err = out.Write(append(b, '\n'))
-	}
-	return err
-}
-
-func (w *Writer) writeNew(out *bufio.Writer, h Header) error {
-	if err := writeHeader(out, h); err != nil {
-		return err
-	}
-	if err := w.writeNotices(out); err != nil {
-		return err
-	}
-	for _, phase := range Phases {
-		if err := w.writePhase(out, phase); err != nil {
+	if w.earlier != nil {
+		var kept Header // only counts
+		err := w.eachEarlier(func(f *File) error {
+			kept.count(f)
+			return nil
+		})
+		if err != nil {
 			return err
 		}
+		h.From, h.Apart = w.earlier.From, h.Apart || w.earlier.Apart
+		h.Through = append(w.earlier.Through, w.earlier.To)
+		h.Through = h.Through[max(0, len(h.Through)-mostThrough):]
+		h.Puts, h.PutBytes, h.Deletes = h.Puts+kept.Puts, h.PutBytes+kept.PutBytes, h.Deletes+kept.Deletes
 	}
-	return nil
+	if err := writeLine(out, &h); err != nil {
+		return err
+	}
+	if err := w.writeNotices(out); err != nil {
+		return err
+	}
+	return w.writeFiles(out)
 }
 
 func (w *Writer) writePhase(out io.Writer, phase Phase) error {
@@ -264,36 +256,23 @@ func (w *Writer) writePhase(out io.Writer, phase Phase) error {
 	return err
 }
 
-// countEarlier counts what stays of the earlier plan.
-func (w *Writer) countEarlier() (kept Header, err error) {
-	err = w.eachEarlier(func(f *File) error {
-		kept.count(f)
-		return nil
-	})
-	return kept, err
-}
-
 // eachEarlier calls do for each file of the earlier plan that this one does not speak
 // of.
 func (w *Writer) eachEarlier(do func(*File) error) error {
-	r, err := Open(w.name)
-	if err != nil {
-		return err
+	if w.earlier == nil {
+		return nil
 	}
-	defer r.Close()
-	for f, err := range r.Files() {
-		if err == nil && !w.paths[f.key()] {
-			err = do(f)
+	_, err := readThrough(w.name, func(f *File) error {
+		if w.paths[f.key()] {
+			return nil
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return do(f)
+	})
+	return err
 }
 
-// merge writes the files of both plans.
-func (w *Writer) merge(out *bufio.Writer) error {
+// writeFiles writes the files of both plans.
+func (w *Writer) writeFiles(out *bufio.Writer) error {
 	next := 0 // phase of this plan
 	upTo := func(rank int) error {
 		for ; next < rank; next++ {
@@ -307,7 +286,7 @@ func (w *Writer) merge(out *bufio.Writer) error {
 		if err := upTo(f.Phase.rank()); err != nil {
 			return err
 		}
-		return writeLine(out, f)
+		return writeLine(out, f.line())
 	})
 	if err != nil {
 		return err

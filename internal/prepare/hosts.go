@@ -162,10 +162,14 @@ func (s *Site) Pattern() string {
 	for _, f := range s.Folders {
 		paths = append(paths, regexp.QuoteMeta(f.Path))
 	}
-	if len(paths) == 1 {
-		return paths[0]
+	return oneOf(paths)
+}
+
+func oneOf(patterns []string) string {
+	if len(patterns) == 1 {
+		return patterns[0]
 	}
-	return "(?:" + strings.Join(paths, "|") + ")"
+	return "(?:" + strings.Join(patterns, "|") + ")"
 }
 
 // HeadPattern is a regular expression for the paths of documents that change in place:
@@ -185,10 +189,7 @@ func (s *Site) HeadPattern() string {
 		}
 		paths = append(paths, regexp.QuoteMeta(f.Path)+names)
 	}
-	if len(paths) == 1 {
-		return paths[0]
-	}
-	return "(?:" + strings.Join(paths, "|") + ")"
+	return oneOf(paths)
 }
 
 // BodyPattern is a regular expression for the names of folders with documents and

@@ -133,8 +133,8 @@ func begin(ctx context.Context, dir string, o Options, step func(op, path string
 
 // IsIncomplete reports whether an error is an IncompleteError.
 func IsIncomplete(err error) bool {
-	var incomplete *IncompleteError
-	return errors.As(err, &incomplete)
+	_, ok := errors.AsType[*IncompleteError](err)
+	return ok
 }
 
 func (t *Tx) open(dir string) error {
@@ -208,10 +208,7 @@ func (t *Tx) prepare() error {
 
 // clear removes what was staged.
 func (t *Tx) clear() error {
-	if err := t.tell("clear", stagingName); err != nil {
-		return err
-	}
-	return t.root.RemoveAll(stagingName)
+	return t.do("clear", stagingName, func() error { return t.root.RemoveAll(stagingName) })
 }
 
 // Pending reports whether a directory has a commit in it that was begun and not
@@ -248,10 +245,7 @@ func (t *Tx) OpenStaged(name string) (*os.File, error) {
 
 // Discard removes a staged file that is not needed.
 func (t *Tx) Discard(name string) error {
-	if err := t.tell("discard", name); err != nil {
-		return err
-	}
-	return t.root.Remove(stagingName + "/" + name)
+	return t.do("discard", name, func() error { return t.root.Remove(stagingName + "/" + name) })
 }
 
 // Put plans to move a staged file into place. The order of calls is the order
@@ -475,11 +469,10 @@ func (t *Tx) prune(dir string) error {
 	if info, err := t.root.Lstat(dir); err != nil || !info.IsDir() || dir == "." {
 		return nil
 	}
-	if err := t.tell("prune", dir); err != nil {
-		return err
-	}
-	t.root.Remove(dir) // fails, as it should, if there is something in it
-	return nil
+	return t.do("prune", dir, func() error {
+		t.root.Remove(dir) // fails, as it should, if there is something in it
+		return nil
+	})
 }
 
 func (t *Tx) putInPlace(p *Put) error {
@@ -527,34 +520,32 @@ func (t *Tx) mkdirAll(dir string) error {
 }
 
 func (t *Tx) mkdir(dir string) error {
-	if err := t.tell("mkdir", dir); err != nil {
-		return err
-	}
-	return t.root.Mkdir(dir, 0o755)
+	return t.do("mkdir", dir, func() error { return t.root.Mkdir(dir, 0o755) })
 }
 
 func (t *Tx) rename(from, to string) error {
-	if err := t.tell("rename", to); err != nil {
-		return err
-	}
-	return t.root.Rename(from, to)
+	return t.do("rename", to, func() error { return t.root.Rename(from, to) })
 }
 
 func (t *Tx) remove(name string) error {
-	if err := t.tell("remove", name); err != nil {
-		return err
-	}
-	if err := t.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return t.do("remove", name, func() error {
+		if err := t.root.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
 }
 
 func (t *Tx) syncDir(dir string) error {
-	if err := t.tell("sync", dir); err != nil {
+	return t.do("sync", dir, func() error { return syncDir(t.root, dir) })
+}
+
+// do changes the file system once the change was told of.
+func (t *Tx) do(op, path string, change func() error) error {
+	if err := t.tell(op, path); err != nil {
 		return err
 	}
-	return syncDir(t.root, dir)
+	return change()
 }
 
 func (t *Tx) tell(op, path string) error {

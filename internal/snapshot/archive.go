@@ -51,15 +51,8 @@ func (s *Snapshot) readArchive(kind resourcesync.Capability) error {
 		return err
 	}
 	a := &Archive{}
-	if doc.Index {
-		if a.Parts, err = s.dumpParts(ref, string(kind)+"/", entries); err != nil {
-			return err
-		}
-		var lost error
-		entries, lost, err = s.readDumpParts(a.Parts, kind.Archive())
-		if err = errors.Join(err, lost); err != nil {
-			return err
-		}
+	if a.Parts, entries, err = s.allUnder(doc, entries, ref, kind, kind.Archive()); err != nil {
+		return err
 	}
 	for i := range entries {
 		e, err := s.archived(kind, &entries[i])
@@ -99,11 +92,15 @@ func (s *Snapshot) PartsOf(a *Archived) ([]Part, error) {
 // names.
 func (s *Snapshot) Reached(a *Archived) ([]string, error) {
 	files, err := s.reached(a)
+	return pathsOf(files), err
+}
+
+func pathsOf(files []File) []string {
 	paths := make([]string, len(files))
 	for i := range files {
 		paths[i] = files[i].Path
 	}
-	return paths, err
+	return paths
 }
 
 func (s *Snapshot) reached(a *Archived) ([]File, error) {
@@ -123,21 +120,13 @@ func (s *Snapshot) reachedByDump(a *Archived, files []File) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder := string(a.Kind) + "/"
-	if doc.Index {
-		parts, err := s.dumpParts(a.Ref, folder, entries)
-		if err != nil {
-			return nil, err
-		}
-		files = appendParts(files, parts)
-		var lost error
-		entries, lost, err = s.readDumpParts(parts, a.Kind)
-		if err = errors.Join(err, lost); err != nil {
-			return nil, damaged(a.Path, err)
-		}
+	parts, entries, err := s.allUnder(doc, entries, a.Ref, a.Kind, a.Kind)
+	if err != nil {
+		return nil, damaged(a.Path, err)
 	}
+	files = appendParts(files, parts)
 	for i := range entries {
-		ref, err := s.reference(entries[i].Loc, folder)
+		ref, err := s.reference(entries[i].Loc, string(a.Kind)+"/")
 		if err != nil {
 			return nil, damaged(a.Path, err)
 		}
@@ -187,22 +176,25 @@ func (s *Snapshot) ReadPart(p *Part) ([]byte, error) {
 
 // ArchivedBodies returns the paths of all files that the archives name, with
 // those that they lead to.
-func (s *Snapshot) ArchivedBodies() (paths []string, err error) {
+func (s *Snapshot) ArchivedBodies() ([]string, error) {
+	files, err := s.archivedFiles()
+	return pathsOf(files), err
+}
+
+func (s *Snapshot) archivedFiles() (files []File, err error) {
 	for _, kind := range archivable {
 		a := s.Archives[kind]
 		if a == nil {
 			continue
 		}
-		for _, p := range a.Parts {
-			paths = append(paths, p.Path)
-		}
+		files = appendParts(files, a.Parts)
 		for i := range a.Entries {
-			reached, err := s.Reached(&a.Entries[i])
+			reached, err := s.reached(&a.Entries[i])
 			if err != nil {
 				return nil, err
 			}
-			paths = append(paths, reached...)
+			files = append(files, reached...)
 		}
 	}
-	return paths, nil
+	return files, nil
 }

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -37,34 +36,17 @@ func (s *Snapshot) readChangeList() error {
 // readChanges reads a document of capability changelist: an Index whole, of a
 // list only the head.
 func (s *Snapshot) readChanges(ref layout.Ref) (*resourcesync.Document, []resourcesync.Entry, error) {
-	f, err := open(s.files, ref.Path)
+	doc, entries, err := s.readIndex(ref, resourcesync.ChangeList)
+	if err == nil {
+		err = s.checkUp(doc)
+	}
+	if err == nil && doc.Metadata.From.IsZero() {
+		err = errors.New("it does not say from which time on it is complete")
+	}
 	if err != nil {
 		return nil, nil, damaged(ref.Path, err)
-	}
-	defer f.Close()
-	d := resourcesync.NewDecoder(f, resourcesync.Limits{})
-	doc, err := head(d, resourcesync.ChangeList)
-	if err != nil {
-		return nil, nil, damaged(ref.Path, err)
-	}
-	if err := s.checkUp(doc); err != nil {
-		return nil, nil, err
-	}
-	if doc.Metadata.From.IsZero() {
-		return nil, nil, damaged(ref.Path, errors.New("it does not say from which time on it is complete"))
 	}
 	s.later(doc.Metadata.From)
-	var entries []resourcesync.Entry
-	for doc.Index {
-		e, err := d.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, nil, damaged(ref.Path, err)
-		}
-		entries = append(entries, *e)
-	}
 	return doc, entries, nil
 }
 
@@ -191,12 +173,7 @@ func (s *Snapshot) EachChange(c ChangeList, fn func(*resourcesync.Entry) error) 
 		return damaged(c.Path, err)
 	}
 	defer f.Close()
-	d := resourcesync.NewDecoder(f, resourcesync.Limits{})
-	for {
-		e, err := d.Next()
-		if err == io.EOF {
-			return nil
-		}
+	for e, err := range entries(resourcesync.NewDecoder(f, resourcesync.Limits{})) {
 		if err == nil {
 			err = fn(e)
 		}
@@ -204,6 +181,7 @@ func (s *Snapshot) EachChange(c ChangeList, fn func(*resourcesync.Entry) error) 
 			return damaged(c.Path, err)
 		}
 	}
+	return nil
 }
 
 // checkLead is for a publication without record: its Resource List may lag

@@ -15,7 +15,18 @@ import (
 // ResourceDump is what was published as the Resource Dump.
 type ResourceDump struct {
 	At, Completed time.Time
-	Packages      []*Package
+	Dump
+}
+
+// ChangeDump is what was published as the Change Dump.
+type ChangeDump struct {
+	From time.Time
+	Dump
+}
+
+// Dump is what both kinds have.
+type Dump struct {
+	Packages []*Package // of a Change Dump, in the order of time
 	// Parts are the dumps of an Index, if there is one.
 	Parts []Part
 	// Lost, a *PartError, says why some of the packages are not known any more.
@@ -30,16 +41,6 @@ type PartError struct {
 
 func (e *PartError) Error() string { return e.Path + ": " + e.Err.Error() }
 func (e *PartError) Unwrap() error { return e.Err }
-
-// ChangeDump is what was published as the Change Dump.
-type ChangeDump struct {
-	From     time.Time
-	Packages []*Package // in the order of time
-	// Parts are the dumps of an Index, if there is one.
-	Parts []Part
-	// Lost, a *PartError, says why some of the packages are not known any more.
-	Lost error
-}
 
 // Package is a ZIP file of a dump.
 type Package struct {
@@ -59,26 +60,26 @@ type Package struct {
 
 // readResourceDump reads the Resource Dump, if there is one.
 func (s *Snapshot) readResourceDump() error {
-	ref := s.layout.ResourceDump()
-	doc, entries, err := s.readDump(ref, resourcesync.ResourceDump)
+	doc, dump, err := s.readPackages(s.layout.ResourceDump(), resourcesync.ResourceDump)
 	if doc == nil || err != nil {
 		return err
 	}
-	dump := &ResourceDump{At: doc.Metadata.At, Completed: doc.Metadata.Completed}
-	s.later(dump.At)
-	if doc.Index {
-		if dump.Parts, err = s.dumpParts(ref, "resourcedump/", entries); err != nil {
-			return err
-		}
-		if entries, dump.Lost, err = s.readDumpParts(dump.Parts, resourcesync.ResourceDump); err != nil {
-			return err
-		}
-	}
-	if dump.Packages, err = s.packages(ref, "resourcedump/", entries); err != nil {
-		return err
-	}
-	s.ResourceDump = dump
+	s.ResourceDump = &ResourceDump{At: doc.Metadata.At, Completed: doc.Metadata.Completed, Dump: dump}
+	s.later(doc.Metadata.At)
 	return nil
+}
+
+// readPackages reads a dump, or an Index and the dumps under it, and returns no document if
+// there is none.
+func (s *Snapshot) readPackages(ref layout.Ref, kind resourcesync.Capability) (doc *resourcesync.Document, dump Dump, err error) {
+	doc, entries, err := s.readDump(ref, kind)
+	if doc == nil || err != nil {
+		return nil, dump, err
+	}
+	if dump.Parts, entries, dump.Lost, err = s.under(doc, entries, ref, kind, kind); err == nil {
+		dump.Packages, err = s.packages(ref, string(kind)+"/", entries)
+	}
+	return doc, dump, err
 }
 
 // readDump reads a dump. It returns nil if there is none, and notes one that
@@ -114,21 +115,33 @@ func (s *Snapshot) dumpParts(index layout.Ref, subfolder string, entries []resou
 	return parts, nil
 }
 
-// readDumpParts reads the dumps under an Index, and returns the entries of all of
-// their packages. lost says which part cannot be used, if there is one.
-func (s *Snapshot) readDumpParts(parts []Part, want resourcesync.Capability) (all []resourcesync.Entry, lost, err error) {
+// under returns the documents under an Index, which are in the folder of a kind, and the
+// entries of all of them; or the document's own entries if it is none. lost says which of
+// them cannot be used, if there is one.
+func (s *Snapshot) under(doc *resourcesync.Document, own []resourcesync.Entry, ref layout.Ref, kind, want resourcesync.Capability) (parts []Part, all []resourcesync.Entry, lost, err error) {
+	if !doc.Index {
+		return nil, own, nil, nil
+	}
+	if parts, err = s.dumpParts(ref, string(kind)+"/", own); err != nil {
+		return nil, nil, nil, err
+	}
 	for i := range parts {
 		entries, err := s.readDumpPart(&parts[i], want)
-		var disk *fs.PathError
-		if errors.As(err, &disk) && !isMissing(err) {
-			return nil, nil, err
+		if is[*fs.PathError](err) && !isMissing(err) {
+			return nil, nil, nil, err
 		}
 		if err != nil {
 			lost = &PartError{parts[i].Path, err}
 		}
 		all = append(all, entries...)
 	}
-	return all, lost, nil
+	return parts, all, lost, nil
+}
+
+// allUnder is under where none may be lost.
+func (s *Snapshot) allUnder(doc *resourcesync.Document, own []resourcesync.Entry, ref layout.Ref, kind, want resourcesync.Capability) ([]Part, []resourcesync.Entry, error) {
+	parts, all, lost, err := s.under(doc, own, ref, kind, want)
+	return parts, all, errors.Join(err, lost)
 }
 
 func (s *Snapshot) readDumpPart(part *Part, want resourcesync.Capability) ([]resourcesync.Entry, error) {
@@ -218,28 +231,16 @@ func (s *Snapshot) lost(p *Package) error {
 // packages join.
 func (s *Snapshot) readChangeDump() error {
 	ref := s.layout.ChangeDump()
-	doc, entries, err := s.readDump(ref, resourcesync.ChangeDump)
+	doc, dump, err := s.readPackages(ref, resourcesync.ChangeDump)
 	if doc == nil || err != nil {
 		return err
 	}
-	dump := &ChangeDump{From: doc.Metadata.From}
-	if doc.Index {
-		if dump.Parts, err = s.dumpParts(ref, "changedump/", entries); err != nil {
-			return err
-		}
-		if entries, dump.Lost, err = s.readDumpParts(dump.Parts, resourcesync.ChangeDump); err != nil {
-			return err
-		}
-	}
-	if dump.Packages, err = s.packages(ref, "changedump/", entries); err != nil {
-		return err
-	}
-	if dump.From.IsZero() || !doc.Metadata.Until.IsZero() {
+	last := doc.Metadata.From
+	if last.IsZero() || !doc.Metadata.Until.IsZero() {
 		return damaged(ref.Path, errors.New("it is not an open Change Dump"))
 	}
-	last := dump.From
 	s.later(last)
-	s.ChangeDump = dump
+	s.ChangeDump = &ChangeDump{From: last, Dump: dump}
 	if dump.Lost != nil {
 		return nil
 	}
@@ -259,19 +260,8 @@ func (d *ResourceDump) IsWhole() bool {
 }
 
 // Bodies returns the paths of all packages, manifests and parts.
-func (d *ResourceDump) Bodies() []string { return bodies(d.Packages, d.Parts) }
-
-// Bodies returns the paths of all packages, manifests and parts.
-func (d *ChangeDump) Bodies() []string { return bodies(d.Packages, d.Parts) }
-
-func bodies(packages []*Package, parts []Part) (paths []string) {
-	for _, part := range parts {
-		paths = append(paths, part.Path)
-	}
-	for _, p := range packages {
-		paths = append(paths, p.Path, p.Manifest.Path)
-	}
-	return paths
+func (d *Dump) Bodies() []string {
+	return pathsOf(appendPackages(appendParts(nil, d.Parts), d.Packages))
 }
 
 // packager tells in which package each resource is, as they pass by. A dump is

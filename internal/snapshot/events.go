@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"time"
 
@@ -48,11 +47,7 @@ func (s *Snapshot) eventsOf(c *ChangeList, last *time.Time, yield func(*resource
 	if err := s.checkListed(c, d); err != nil {
 		return false, err
 	}
-	for {
-		e, err := d.Next()
-		if err == io.EOF {
-			return true, c.check(sum)
-		}
+	for e, err := range entries(d) {
 		if err == nil {
 			err = s.checkEvent(c, *last, e)
 		}
@@ -67,6 +62,7 @@ func (s *Snapshot) eventsOf(c *ChangeList, last *time.Time, yield func(*resource
 			return false, nil
 		}
 	}
+	return true, c.check(sum)
 }
 
 func checkChange(e *resourcesync.Entry) error {

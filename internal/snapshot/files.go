@@ -1,10 +1,7 @@
 package snapshot
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"io/fs"
-	"slices"
 
 	"github.com/wellspring-sync/wellspring/layout"
 )
@@ -25,7 +22,9 @@ type File struct {
 // OpenElsewhere is Open for a publication that is far away: it does not look
 // whether all bodies are there. Whoever takes them over will see.
 func OpenElsewhere(files fs.FS, l layout.Layout) (*Snapshot, error) {
-	return openSnapshot(&Snapshot{files: files, layout: l, elsewhere: true})
+	s := newSnapshot(files, l)
+	s.elsewhere = true
+	return openSnapshot(s)
 }
 
 // Files returns all files that a publication consists of: bodies, heads in the
@@ -61,20 +60,11 @@ func (s *Snapshot) bodyFiles() (files []File, err error) {
 	if d := s.ChangeDump; d != nil {
 		files = appendPackages(appendParts(files, d.Parts), d.Packages)
 	}
-	for _, kind := range archivable {
-		a := s.Archives[kind]
-		if a == nil {
-			continue
-		}
-		files = appendParts(files, a.Parts)
-		for i := range a.Entries {
-			reached, err := s.reached(&a.Entries[i])
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, reached...)
-		}
+	archived, err := s.archivedFiles()
+	if err != nil {
+		return nil, err
 	}
+	files = append(files, archived...)
 	if s.Record != nil {
 		for _, r := range s.Record.Retired {
 			files = append(files, File{Path: r.Path, Retired: true})
@@ -101,13 +91,7 @@ func appendPackages(files []File, packages []*Package) []File {
 // are there.
 func (s *Snapshot) headFiles() (files []File, err error) {
 	if s.Record != nil {
-		for _, h := range s.Record.Heads {
-			if !slices.Contains(s.Missing, h.Path) && !slices.Contains(s.Altered, h.Path) { // it can be written again
-				files = append(files, File{Path: h.Path, Length: h.Length, SHA256: h.SHA256})
-			}
-		}
-		sum := sha256.Sum256(s.record)
-		return append(files, File{Path: s.layout.Record().Path, Length: int64(len(s.record)), SHA256: hex.EncodeToString(sum[:])}), nil
+		return s.recordedFiles(func(string) bool { return true }), nil
 	}
 	for _, path := range s.headPaths() {
 		h, err := HeadOf(s.files, path)

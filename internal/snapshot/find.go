@@ -71,9 +71,9 @@ func byRecord(files fs.FS, at layout.Layout) (layout.Layout, error) {
 
 // byChangeList finds the publication URL in the link to the Capability List.
 func byChangeList(files fs.FS, at layout.Layout) (layout.Layout, error) {
-	s := &Snapshot{files: files, layout: at}
+	s := newSnapshot(files, at)
 	path := at.ChangeList().Path
-	doc, err := s.headOf(path, resourcesync.ChangeList)
+	doc, _, err := s.readIf(path, resourcesync.ChangeList, func(*resourcesync.Document) bool { return false })
 	if isMissing(err) {
 		if _, err := stat(files, at.CapabilityList().Path); isMissing(err) {
 			return at, ErrNone
@@ -92,15 +92,6 @@ func byChangeList(files fs.FS, at layout.Layout) (layout.Layout, error) {
 	return l, nil
 }
 
-func (s *Snapshot) headOf(path string, want resourcesync.Capability) (*resourcesync.Document, error) {
-	f, err := open(s.files, path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return head(resourcesync.NewDecoder(f, resourcesync.Limits{}), want)
-}
-
 // deepest is how many folders deep a publication is looked for.
 const deepest = 20
 
@@ -109,7 +100,7 @@ const deepest = 20
 // List may be its path here.
 func describedFolders(files fs.FS) (folders []string) {
 	at, _ := layout.OfFolder(".")
-	s := &Snapshot{files: files, layout: at}
+	s := newSnapshot(files, at)
 	_, entries, err := s.read(at.SourceDescription(), resourcesync.Description)
 	if err != nil || len(entries) != 1 {
 		return nil
@@ -135,7 +126,8 @@ func describedFolders(files fs.FS) (folders []string) {
 // record, and the heads of the Change Lists. It returns an *[IdentityError] or a
 // *[DamagedError] where they do not hold together.
 func OpenChanges(files fs.FS, l layout.Layout) (*Snapshot, error) {
-	s := &Snapshot{files: files, layout: l, changesOnly: true}
+	s := newSnapshot(files, l)
+	s.changesOnly = true
 	for _, step := range []func() error{s.readRecord, s.checkHeads, s.readChangeList, s.readChangeArchive} {
 		if err := step(); err != nil {
 			return nil, err

@@ -41,15 +41,11 @@ func regular(path string, stat func() (fs.FileInfo, error)) (fs.FileInfo, error)
 // ReadFile reads a small document of a publication whole. Anything but a regular
 // file is an error.
 func ReadFile(files fs.FS, path string) ([]byte, error) {
-	return readAtMost(files, path, 256<<20)
+	return ReadFileAtMost(files, path, 256<<20)
 }
 
 // ReadFileAtMost is ReadFile for a file of so many bytes at most.
 func ReadFileAtMost(files fs.FS, path string, most int64) ([]byte, error) {
-	return readAtMost(files, path, most)
-}
-
-func readAtMost(files fs.FS, path string, most int64) ([]byte, error) {
 	f, err := open(files, path)
 	if err != nil {
 		return nil, err

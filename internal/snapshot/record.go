@@ -141,25 +141,28 @@ func (r *Record) check() error {
 // retired bodies.
 const maxRecord = 64 << 20
 
-func readRecord(files fs.FS, l layout.Layout) ([]byte, error) {
-	return readAtMost(files, l.Record().Path, maxRecord)
-}
-
 // ReadRecord reads the record of a publication in the layout's folder, whatever
 // else its identity is. It returns nil where there is none.
 func ReadRecord(files fs.FS, l layout.Layout) (*Record, error) {
-	b, err := readRecord(files, l)
+	r, _, err := readRecord(files, l)
+	return r, err
+}
+
+// readRecord returns the record also as it is published.
+func readRecord(files fs.FS, l layout.Layout) (*Record, []byte, error) {
+	path := l.Record().Path
+	b, err := ReadFileAtMost(files, path, maxRecord)
 	if isMissing(err) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, damaged(l.Record().Path, err)
+		return nil, nil, damaged(path, err)
 	}
 	r, err := ParseRecord(b)
 	if err != nil {
-		return nil, damaged(l.Record().Path, fmt.Errorf("the record is malformed: %w", err))
+		return nil, nil, damaged(path, fmt.Errorf("the record is malformed: %w", err))
 	}
-	return r, damaged(l.Record().Path, r.checkPaths(l))
+	return r, b, damaged(path, r.checkPaths(l))
 }
 
 // FolderOf returns the folder of the publication that is there: that of the
@@ -168,7 +171,7 @@ func FolderOf(files fs.FS, l layout.Layout) string {
 	if _, err := fs.Stat(files, l.Record().Path); err == nil {
 		return l.Folder
 	}
-	s := &Snapshot{files: files, layout: l}
+	s := newSnapshot(files, l)
 	_, entries, err := s.read(l.SourceDescription(), resourcesync.Description)
 	if err != nil || len(entries) != 1 {
 		return l.Folder

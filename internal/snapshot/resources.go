@@ -18,29 +18,24 @@ import (
 // readResourceList reads the head of the Resource List, or the whole Index.
 func (s *Snapshot) readResourceList() error {
 	ref := s.layout.ResourceList()
-	f, err := open(s.files, ref.Path)
+	doc, entries, err := s.readIndex(ref, resourcesync.ResourceList)
+	if err == nil {
+		err = s.checkUp(doc)
+	}
+	if err == nil && doc.Metadata.At.IsZero() {
+		err = errors.New("it does not say at which time it is true")
+	}
 	if err != nil {
 		return damaged(ref.Path, err)
-	}
-	defer f.Close()
-	d := resourcesync.NewDecoder(f, resourcesync.Limits{})
-	doc, err := head(d, resourcesync.ResourceList)
-	if err != nil {
-		return damaged(ref.Path, err)
-	}
-	if err := s.checkUp(doc); err != nil {
-		return err
 	}
 	md := doc.Metadata
-	if md.At.IsZero() {
-		return damaged(ref.Path, errors.New("it does not say at which time it is true"))
-	}
 	s.At, s.Completed, s.Indexed = md.At, md.Completed, doc.Index
 	s.Last, s.Style = md.At, doc.Style
 	if doc.Index {
-		return damaged(ref.Path, s.readParts(d))
+		s.Parts, err = s.dumpParts(ref, "resourcelist/", entries)
+		return err
 	}
-	info, err := f.Stat()
+	info, err := stat(s.files, ref.Path)
 	if err != nil {
 		return damaged(ref.Path, err)
 	}
@@ -53,24 +48,6 @@ func (s *Snapshot) checkUp(doc *resourcesync.Document) error {
 		return otherIdentity("has the Capability List %q, not %q", up, want)
 	}
 	return nil
-}
-
-func (s *Snapshot) readParts(d *resourcesync.Decoder) error {
-	for {
-		e, err := d.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		ref, err := s.reference(e.Loc, "resourcelist/")
-		if err != nil {
-			return err
-		}
-		md := e.Metadata
-		s.Parts = append(s.Parts, Part{Ref: ref, At: md.At, Completed: md.Completed, Hash: md.Hash, Length: md.Length})
-	}
 }
 
 // Previous is a resource as it was published, and where its entry stands.

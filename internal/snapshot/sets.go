@@ -1,15 +1,11 @@
 package snapshot
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
-	"time"
 
 	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/resourcesync"
@@ -18,46 +14,30 @@ import (
 // Sets is what holds a publication with several sets of resources together. Each of
 // them has a Snapshot of its own.
 type Sets struct {
-	// Record is nil if it was lost.
-	Record *Record
+	Recorded
 	// Folders are those of the sets, in order.
 	Folders []string
 	// Parts are the paths of the documents under a Source Description Index.
 	Parts []string
-	// Missing are documents that were lost and can be written again.
-	Missing []string
-	// Altered are documents for people that something else has changed, and that can
-	// be written again, too.
-	Altered []string
-	// Last is the time of the last publication, or zero if the record was lost.
-	Last time.Time
 
-	files  fs.FS
-	layout layout.Layout
-	record []byte // as it was read
-	far    bool
+	far bool
 }
 
 // OpenSets reads what holds several sets together. It returns ErrNone, an
 // *[IdentityError] or a *[DamagedError] where there is nothing to go on from.
 func OpenSets(files fs.FS, l layout.Layout) (*Sets, error) {
-	return (&Sets{files: files, layout: l}).open()
+	return openSets(files, l, false)
 }
 
 // OpenSetsElsewhere is OpenSets for a publication that is far away: records of sets
 // are compared only once they are read.
 func OpenSetsElsewhere(files fs.FS, l layout.Layout) (*Sets, error) {
-	return (&Sets{files: files, layout: l, far: true}).open()
+	return openSets(files, l, true)
 }
 
-func (s *Sets) open() (*Sets, error) {
-	l := s.layout
-	b, err := readRecord(s.files, l)
-	if err != nil && !isMissing(err) {
-		return nil, damaged(l.Record().Path, err)
-	}
-	s.record = b
-	if s.Record, err = ReadRecord(s.files, l); err != nil {
+func openSets(files fs.FS, l layout.Layout, far bool) (*Sets, error) {
+	s := &Sets{Recorded: Recorded{files: files, layout: l}, far: far}
+	if err := s.load(); err != nil {
 		return nil, err
 	}
 	if err := s.readDescription(); err != nil {
@@ -137,7 +117,7 @@ func (s *Sets) readUnder(index []resourcesync.Entry) (all []resourcesync.Entry, 
 }
 
 func (s *Sets) readDocument(ref layout.Ref) (entries []resourcesync.Entry, index bool, err error) {
-	doc, entries, err := (&Snapshot{files: s.files, layout: s.layout}).read(ref, resourcesync.Description)
+	doc, entries, err := newSnapshot(s.files, s.layout).read(ref, resourcesync.Description)
 	if err != nil {
 		return nil, false, err
 	}
@@ -162,38 +142,13 @@ func (s *Sets) folderOf(uri string) (string, error) {
 
 // checkHeads compares the heads with the record.
 func (s *Sets) checkHeads() error {
-	description := s.layout.SourceDescription().Path
-	for _, h := range s.Record.Heads {
-		if s.layout.IsForPeople(h.Path) {
-			if err := h.checkForPeople(s.files, &s.Missing, &s.Altered); err != nil {
-				return err
-			}
-			continue
-		}
-		if s.far && h.Path != description {
-			continue
-		}
-		length, digest, err := digest(s.files, h.Path)
-		if isMissing(err) && h.Path == description {
-			continue
-		}
-		if err != nil {
-			return damaged(h.Path, err)
-		}
-		if length != h.Length || digest != h.SHA256 {
-			return damaged(h.Path, errors.New("it is not the document that the record names"))
-		}
-	}
-	return nil
+	isFar := func(path string) bool { return s.far && !s.isOwn(path) }
+	return s.compareHeads(isFar, func(path string) bool { return path == s.layout.SourceDescription().Path })
 }
 
-// Changed reports whether another record is there than the one that was read.
-func (s *Sets) Changed() (bool, error) {
-	b, err := readRecord(s.files, s.layout)
-	if isMissing(err) {
-		return s.record != nil, nil
-	}
-	return err == nil && !bytes.Equal(b, s.record), err
+// isOwn reports whether a head is none of a set.
+func (s *Sets) isOwn(path string) bool {
+	return path == s.layout.SourceDescription().Path || s.layout.IsForPeople(path)
 }
 
 // Files returns what the publication consists of beside the files of its sets, in the
@@ -202,19 +157,11 @@ func (s *Sets) Files() (files []File) {
 	for _, path := range s.Parts {
 		files = append(files, File{Path: path, Body: true})
 	}
-	description := File{Path: s.layout.SourceDescription().Path}
 	if s.Record == nil {
-		return append(files, description)
+		return append(files, File{Path: s.layout.SourceDescription().Path})
 	}
 	for _, r := range s.Record.Retired {
 		files = append(files, File{Path: r.Path, Body: true, Retired: true})
 	}
-	for _, h := range s.Record.Heads {
-		own := h.Path == description.Path || s.layout.IsForPeople(h.Path)
-		if own && !slices.Contains(s.Missing, h.Path) && !slices.Contains(s.Altered, h.Path) {
-			files = append(files, File{Path: h.Path, Length: h.Length, SHA256: h.SHA256})
-		}
-	}
-	sum := sha256.Sum256(s.record)
-	return append(files, File{Path: s.layout.Record().Path, Length: int64(len(s.record)), SHA256: hex.EncodeToString(sum[:])})
+	return append(files, s.recordedFiles(s.isOwn)...)
 }

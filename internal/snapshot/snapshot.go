@@ -4,13 +4,14 @@
 package snapshot
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -60,14 +61,10 @@ func (e *ReadError) Unwrap() error { return e.Err }
 
 // damaged makes a DamagedError, unless the error says already what is wrong.
 func damaged(path string, err error) error {
-	var d *DamagedError
-	var identity *IdentityError
-	var read *ReadError
-	if err == nil || errors.As(err, &d) || errors.As(err, &identity) || errors.As(err, &read) {
+	if err == nil || is[*DamagedError](err) || is[*IdentityError](err) || is[*ReadError](err) {
 		return err
 	}
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err
 	}
 	for _, passing := range [...]error{syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOSPC, syscall.EACCES} {
@@ -78,21 +75,17 @@ func damaged(path string, err error) error {
 	return &DamagedError{Path: path, Err: err}
 }
 
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
 // Snapshot is a publication's state.
 type Snapshot struct {
+	Recorded
 	// At is the time of the Resource List: all that happened up to then is in
 	// it. Completed is when it was finished.
 	At, Completed time.Time
-	// Last is the latest time that the publication speaks of. A run that
-	// follows must be later.
-	Last time.Time
-	// Record is nil if it was lost.
-	Record *Record
-	// Missing are documents that were lost and can be written again.
-	Missing []string
-	// Altered are documents for people that something else has changed, and that can
-	// be written again, too.
-	Altered []string
 	// Style is what the Resource List says of its style sheet, as all documents of the
 	// publication do.
 	Style string
@@ -116,9 +109,6 @@ type Snapshot struct {
 	// package of the Resource Dump each of them is.
 	Cutter *layout.PackageCutter
 
-	files  fs.FS
-	layout layout.Layout
-	record []byte // as it was read
 	// elsewhere says not to look whether bodies are there.
 	elsewhere bool
 	// changesOnly is true if nothing but the Change Lists is looked at.
@@ -145,7 +135,11 @@ type ChangeList struct {
 // Capability List and the heads of the others. It returns ErrNone, an
 // *[IdentityError] or a *[DamagedError] where there is nothing to go on from.
 func Open(files fs.FS, l layout.Layout) (*Snapshot, error) {
-	return openSnapshot(&Snapshot{files: files, layout: l})
+	return openSnapshot(newSnapshot(files, l))
+}
+
+func newSnapshot(files fs.FS, l layout.Layout) *Snapshot {
+	return &Snapshot{Recorded: Recorded{files: files, layout: l}}
 }
 
 func openSnapshot(s *Snapshot) (*Snapshot, error) {
@@ -248,10 +242,8 @@ func (s *Snapshot) findSourceDescription() error {
 	if err != nil {
 		return err
 	}
-	for i := range entries {
-		if entries[i].Loc == l.CapabilityList().URI {
-			return nil
-		}
+	if slices.ContainsFunc(entries, func(e resourcesync.Entry) bool { return e.Loc == l.CapabilityList().URI }) {
+		return nil
 	}
 	return otherIdentity("has the Capability List %s, not %q", someOf(entries), l.CapabilityList().URI)
 }
@@ -291,19 +283,13 @@ func quoted(path string) string {
 }
 
 func (s *Snapshot) readRecord() error {
-	l := s.layout
-	b, err := readRecord(s.files, l)
-	if err != nil && !isMissing(err) {
-		return damaged(l.Record().Path, err)
-	}
-	s.record = b
-	if s.Record, err = ReadRecord(s.files, l); s.Record == nil || err != nil {
+	if err := s.load(); s.Record == nil || err != nil {
 		return err
 	}
 	if sets := s.Record.Sets; len(sets) > 0 {
 		return otherIdentity("has several sets of resources (%s)", strings.Join(sets, ", "))
 	}
-	return compare(s.Record.Identity, l.Identity)
+	return compare(s.Record.Identity, s.layout.Identity)
 }
 
 // isMissing reports whether an error says that there is no such file, also
@@ -340,43 +326,7 @@ func (s *Snapshot) checkHeads() error {
 	if s.Record == nil {
 		return nil
 	}
-	for _, h := range s.Record.Heads {
-		if s.changesOnly && !s.tellsChanges(h.Path) {
-			continue
-		}
-		if s.layout.IsForPeople(h.Path) {
-			if err := h.checkForPeople(s.files, &s.Missing, &s.Altered); err != nil {
-				return err
-			}
-			continue
-		}
-		length, digest, err := digest(s.files, h.Path)
-		if isMissing(err) && s.canBeWrittenAgain(h.Path) {
-			continue // whoever reads it takes note
-		}
-		if err != nil {
-			return damaged(h.Path, err)
-		}
-		if length != h.Length || digest != h.SHA256 {
-			return damaged(h.Path, errors.New("it is not the document that the record names"))
-		}
-	}
-	return nil
-}
-
-// checkForPeople takes note of a page or style sheet that is not there, or not as the
-// record names it. Nothing is known from it alone, and hosts put things into pages.
-func (h *Head) checkForPeople(files fs.FS, missing, altered *[]string) error {
-	length, digest, err := digest(files, h.Path)
-	switch {
-	case isMissing(err) || errors.Is(err, errNotRegular):
-		*missing = append(*missing, h.Path)
-	case err != nil:
-		return damaged(h.Path, err)
-	case length != h.Length || digest != h.SHA256:
-		*altered = append(*altered, h.Path)
-	}
-	return nil
+	return s.compareHeads(func(path string) bool { return s.changesOnly && !s.tellsChanges(path) }, s.canBeWrittenAgain)
 }
 
 // canBeWrittenAgain reports whether a head says nothing that is not known
@@ -397,7 +347,7 @@ func HeadOf(files fs.FS, path string) (Head, error) {
 // whatever its identity is and whether it holds together or not. It is zero where
 // nothing can be read.
 func LastOf(files fs.FS, l layout.Layout) time.Time {
-	s := &Snapshot{files: files, layout: l}
+	s := newSnapshot(files, l)
 	if r, err := ReadRecord(files, l); err == nil && r != nil {
 		s.later(r.At)
 	}
@@ -416,15 +366,6 @@ func LastOf(files fs.FS, l layout.Layout) time.Time {
 		f.Close()
 	}
 	return s.Last
-}
-
-// Changed reports whether another record is there than the one that was read.
-func (s *Snapshot) Changed() (bool, error) {
-	b, err := readRecord(s.files, s.layout)
-	if isMissing(err) {
-		return s.record != nil, nil
-	}
-	return err == nil && !bytes.Equal(b, s.record), err
 }
 
 // Bodies returns the paths of all files that the live documents name, but for
@@ -466,26 +407,46 @@ func digest(files fs.FS, path string) (length int64, hexDigest string, err error
 
 // read reads a whole document, which has to be of a capability.
 func (s *Snapshot) read(ref layout.Ref, want resourcesync.Capability) (*resourcesync.Document, []resourcesync.Entry, error) {
-	f, err := open(s.files, ref.Path)
+	return s.readIf(ref.Path, want, func(*resourcesync.Document) bool { return true })
+}
+
+// readIndex reads an Index, or the head of what is none.
+func (s *Snapshot) readIndex(ref layout.Ref, want resourcesync.Capability) (*resourcesync.Document, []resourcesync.Entry, error) {
+	return s.readIf(ref.Path, want, func(doc *resourcesync.Document) bool { return doc.Index })
+}
+
+// readIf reads a document of a capability, and its entries if they are wanted.
+func (s *Snapshot) readIf(path string, want resourcesync.Capability, wants func(*resourcesync.Document) bool) (*resourcesync.Document, []resourcesync.Entry, error) {
+	f, err := open(s.files, path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
 	d := resourcesync.NewDecoder(f, resourcesync.Limits{})
 	doc, err := head(d, want)
-	if err != nil {
-		return nil, nil, err
+	if err != nil || !wants(doc) {
+		return doc, nil, err
 	}
-	var entries []resourcesync.Entry
-	for {
-		e, err := d.Next()
-		if err == io.EOF {
-			return doc, entries, nil
-		}
+	var all []resourcesync.Entry
+	for e, err := range entries(d) {
 		if err != nil {
 			return nil, nil, err
 		}
-		entries = append(entries, *e)
+		all = append(all, *e)
+	}
+	return doc, all, nil
+}
+
+// entries yields the entries of a document, each valid until the next. The first error
+// is yielded last.
+func entries(d *resourcesync.Decoder) iter.Seq2[*resourcesync.Entry, error] {
+	return func(yield func(*resourcesync.Entry, error) bool) {
+		for {
+			e, err := d.Next()
+			if err == io.EOF || !yield(e, err) || err != nil {
+				return
+			}
+		}
 	}
 }
 
