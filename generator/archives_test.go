@@ -1,130 +1,14 @@
 package generator
 
 import (
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/wellspring-sync/wellspring/generator/policy"
-	"github.com/wellspring-sync/wellspring/resourcesync"
 )
-
-// archive reads an archive, and the documents that it names.
-func (r *reader) archive(c *resourcesync.Entry) {
-	r.t.Helper()
-	kind, ok := strings.CutSuffix(string(c.Metadata.Capability), "-archive")
-	if !ok || c.Loc != r.layout.Archive(kind).URI {
-		r.t.Errorf("unknown capability %q of %s", c.Metadata.Capability, c.Loc)
-		return
-	}
-	doc, entries, _ := r.document(c.Loc, c.Metadata.Capability)
-	r.linksUp(doc, r.layout.CapabilityList().URI)
-	if _, err := os.Stat(filepath.Join(r.dir, r.layout.Live(kind).Path)); err == nil { // dumps may have ended
-		live, _, _ := r.document(r.layout.Live(kind).URI, resourcesync.Capability(kind))
-		if live.Link(resourcesync.RelArchives) != c.Loc {
-			r.t.Errorf("the live %s does not lead to its archive", kind)
-		}
-	}
-	if doc.Index {
-		entries = r.archiveParts(doc, entries)
-	}
-	var last time.Time
-	for i := range entries {
-		e := &entries[i]
-		at := e.Metadata.At
-		if at.IsZero() {
-			at = e.Metadata.Until
-		}
-		if !at.After(last) {
-			r.t.Errorf("%s is of %v, behind one of %v", e.Loc, at, last)
-		}
-		last = at
-		r.archived(resourcesync.Capability(kind), e)
-	}
-}
-
-func (r *reader) archiveParts(index *resourcesync.Document, parts []resourcesync.Entry) (all []resourcesync.Entry) {
-	r.t.Helper()
-	for i := range parts {
-		_, entries, content := r.document(parts[i].Loc, index.Metadata.Capability)
-		r.listed(&parts[i], content)
-		all = append(all, entries...)
-	}
-	return all
-}
-
-// archived reads one archived document.
-func (r *reader) archived(kind resourcesync.Capability, e *resourcesync.Entry) {
-	r.t.Helper()
-	doc, entries, content := r.document(e.Loc, kind)
-	r.listed(e, content)
-	md := doc.Metadata
-	if !md.At.Equal(e.Metadata.At) || !md.From.Equal(e.Metadata.From) || !md.Until.Equal(e.Metadata.Until) {
-		r.t.Errorf("%s is of %+v, not %+v", e.Loc, md, e.Metadata)
-	}
-	past := &reader{t: r.t, dir: r.dir, layout: r.layout, named: r.named}
-	switch kind {
-	case resourcesync.ResourceList:
-		if !doc.Index {
-			r.t.Errorf("%s is no Index", e.Loc)
-		}
-		past.resourceList(e.Loc)
-		r.p.archived = append(r.p.archived, past.p)
-	case resourcesync.ResourceDump:
-		past.resourceDump(e.Loc)
-		r.addContent(md.At, past.p.dumps.content)
-	case resourcesync.ChangeList:
-		past.changes(doc, entries)
-		r.past = append(r.past, past.p.changes...)
-		if r.p.from.IsZero() || md.From.Before(r.p.from) {
-			r.p.from = md.From
-		}
-	case resourcesync.ChangeDump:
-		for i := range entries {
-			past.zipPackage(&entries[i], resourcesync.ChangeDumpManifest)
-		}
-	}
-}
-
-// addContent puts the content that a Resource Dump had beside the Resource List
-// of the same time.
-func (r *reader) addContent(at time.Time, content map[string]string) {
-	r.t.Helper()
-	for i := range r.p.archived {
-		p := &r.p.archived[i]
-		if !p.at.Equal(at) {
-			continue
-		}
-		p.dumps.content = content
-		for uri, e := range p.resources {
-			if c, ok := content[uri]; !ok || int64(len(c)) != e.Metadata.Length {
-				r.t.Errorf("%s of %v is not in the archived packages", uri, at)
-			}
-		}
-		if len(content) != len(p.resources) {
-			r.t.Errorf("%d bitstreams for %d resources", len(content), len(p.resources))
-		}
-	}
-}
-
-// checkOrphans makes sure that whatever is in the folder is named, or retired.
-func (r *reader) checkOrphans() {
-	r.t.Helper()
-	err := fs.WalkDir(os.DirFS(r.dir), r.layout.Folder, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && !r.named[path] {
-			r.t.Errorf("nothing leads to %s", path)
-		}
-		return err
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-}
 
 func newArchived(t *testing.T) *world {
 	t.Helper()
