@@ -182,8 +182,9 @@ func (p *Publication) readSet(s *Set, losses Losses) error {
 	} else {
 		s.Retired = found.Record.Retired
 	}
-	if p.next.AsIs {
+	if p.next.AsIs { // so that nothing comes in the way, and no package is needed
 		s.goOnAsItIs()
+		return nil
 	}
 	if err := p.checkInTheWay(s); err != nil {
 		return err
