@@ -276,6 +276,36 @@ func TestSetsComeAndGo(t *testing.T) {
 	}
 }
 
+// TestPruneRestyles writes the archives of all sets again if they have no style sheet, and
+// the records that say so.
+func TestPruneRestyles(t *testing.T) {
+	t.Parallel()
+	yes := true
+	w := newWorld(t, t.TempDir())
+	for _, name := range []string{"a", "b"} {
+		w.options.Sets = append(w.options.Sets, policy.Set{
+			Name: name, Resources: policy.Selection{Include: mustGlobs(t, name+"/")}, Archive: &yes, Rotate: policy.Rotation{Period: "run"},
+		})
+	}
+	w.file("b/x", "x", longAgo)
+	for i := range 5 {
+		w.file("a/x", strings.Repeat("x", i), longAgo)
+		w.build()
+	}
+	asOfEarlierRelease(t, w.out)
+	o := w.options
+	o.Now = func() time.Time { return w.now.Add(oneDay) }
+	o.Sets = slices.Clone(o.Sets)
+	o.Sets[0].KeepChanges, _ = policy.ParseKeep("0")
+	if p, err := Prune(t.Context(), o); err != nil || p.Lists == 0 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	w.now = w.now.Add(2 * oneDay)
+	if r := w.build(); slices.ContainsFunc(r.Warnings, func(s string) bool { return strings.Contains(s, "changed by something else") }) {
+		t.Errorf("after prune: %q", r.Warnings)
+	}
+}
+
 // TestManySets has more sets than a Source Description can hold.
 func TestManySets(t *testing.T) {
 	t.Parallel()
