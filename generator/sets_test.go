@@ -276,6 +276,29 @@ func TestSetsComeAndGo(t *testing.T) {
 	}
 }
 
+// TestArchivesOfOtherSets are not looked at if nothing of their set is written.
+func TestArchivesOfOtherSets(t *testing.T) {
+	t.Parallel()
+	yes := true
+	w := newWorld(t, t.TempDir())
+	w.options.Sets = []policy.Set{
+		{Name: "a", Resources: policy.Selection{Include: mustGlobs(t, "a/")}, Archive: &yes},
+		{Name: "b", Resources: policy.Selection{Include: mustGlobs(t, "b/")}, Archive: &yes},
+	}
+	for i := range 2 {
+		w.file("a/x", strings.Repeat("x", i), longAgo)
+		w.file("b/x", strings.Repeat("x", i), longAgo)
+		w.build()
+	}
+	losing("resourcesync/b/resourcelist/2*.xml")(w)
+	w.file("a/x", "xxx", longAgo)
+	w.build()
+	w.file("b/x", "xxx", longAgo)
+	if _, err := w.run(); err == nil {
+		t.Error("an archive was written that leads to nothing")
+	}
+}
+
 // TestPruneRestyles writes the archives of all sets again if they have no style sheet, and
 // the records that say so.
 func TestPruneRestyles(t *testing.T) {
