@@ -3,6 +3,7 @@ package generator
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wellspring-sync/wellspring/generator/policy"
+	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/scanner"
 	"github.com/wellspring-sync/wellspring/verify"
 )
@@ -273,6 +275,52 @@ func TestSetsComeAndGo(t *testing.T) {
 	w.build()
 	if after := len(tree(t, w.options.Out)); after != before {
 		t.Errorf("%d files were left, a fresh publication has %d", before, after)
+	}
+}
+
+// TestRebaseElsewhere puts a publication into another folder, also at another URL. It leaves
+// as many files as a fresh one has, and none that would be published.
+func TestRebaseElsewhere(t *testing.T) {
+	t.Parallel()
+	dumps := policy.Dumps{Resource: true, Change: true}
+	all := map[string][]policy.Set{
+		"no sets":   nil,
+		"one set":   {{Name: "a", Dumps: dumps}},
+		"two sets":  {{Name: "a", Dumps: dumps}, {Name: "b", Folder: "else/where"}},
+		"many sets": {{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}},
+	}
+	for before, sets := range all {
+		for _, after := range [...]string{"no sets", "two sets"} {
+			for _, to := range [...]layout.Identity{
+				{BaseURL: "https://example.org/", Folder: "."},
+				{BaseURL: "https://example.com/x/", Folder: "a b/ü"},
+			} {
+				t.Run(fmt.Sprintf("%s to %s in %s", before, after, to.Folder), func(t *testing.T) {
+					t.Parallel()
+					dir := t.TempDir()
+					w := newWorld(t, dir)
+					w.options.Out, w.options.limits.Entries = "", 3
+					w.options.Hub, w.options.Dumps, w.options.Sets = testHub, dumps, sets
+					for _, content := range []string{"x", "xx"} {
+						w.file("x.txt", content, longAgo)
+						w.build()
+					}
+					w.options.Identity, w.options.Sets = to, all[after]
+					if r := w.build(func(o *Options) { o.Rebase = true }); r.Resources != 1 || len(r.Warnings) > 0 {
+						t.Errorf("%d resources, %q", r.Resources, r.Warnings)
+					}
+					fresh := newWorld(t, filepath.Join(dir, "fresh"))
+					fresh.options.Out, fresh.options.limits = "", w.options.limits
+					fresh.options.Hub, fresh.options.Dumps, fresh.options.Sets, fresh.options.Identity = testHub, dumps, all[after], to
+					fresh.file("x.txt", "xx", longAgo)
+					fresh.build()
+					got, want := tree(t, w.source), tree(t, fresh.source)
+					if len(got) != len(want) {
+						t.Errorf("%d files were left, a fresh publication has %d: %q", len(got), len(want), slices.Sorted(maps.Keys(got)))
+					}
+				})
+			}
+		}
 	}
 }
 
