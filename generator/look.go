@@ -78,7 +78,10 @@ func look(ctx context.Context, p *published) (*surveyed, error) {
 		p.o.Log.Info("beginning anew without a package that is damaged", "path", lost.Path, "error", lost.Err)
 		losses[lost.Path] = lost.Err
 		s.close()
-		s = &surveyed{from: p}
+		s = &surveyed{from: p, pub: s.pub}
+		if err := area.Clear(); err != nil {
+			return s, err
+		}
 		if s.pub, err = last.Read(p.files, p.next, losses); err != nil {
 			return s, err
 		}
@@ -343,6 +346,10 @@ func (s *surveyed) close() {
 	s.linking.rules.Close()
 	s.plan.Close()
 	s.cache.Abandon()
+	for i := range s.sets {
+		s.sets[i].draft.Close()
+	}
+	s.area.Close()
 }
 
 // teller tells of each change once, in the order of URIs, also if a survey begins again.
