@@ -233,10 +233,12 @@ func (s *surveyed) take(f *survey.Finding, entries *encoder, tell *teller) error
 func (s *surveyed) pack(x *setSurvey, f *survey.Finding, m *survey.Member) (err error) {
 	var room edition.Room
 	if x.draft.NeedsRoom(m) {
-		if room.Entry, err = s.linking.room.Of(f); err != nil {
+		event := *f
+		event.Type = m.Change // which needs no links if the resource leaves the set
+		if room.Entry, err = s.linking.room.Of(&event); err != nil {
 			return err
 		}
-		if patch := s.linking.room.Patch(f); patch > 0 {
+		if patch := s.linking.room.Patch(&event); patch > 0 {
 			room.Package = layout.Weight(f.Entry.Loc, patch)
 		}
 	}
