@@ -93,10 +93,10 @@ func (f *File) CopyEntries(w io.Writer, bytes int64) error {
 	return errors.Join(err, file.Close())
 }
 
-// Close ends writing.
+// Close ends writing. Very many files can be closed and wait to be placed.
 func (f *File) Close() error {
 	err := errors.Join(f.w.Flush(), f.file.Close())
-	f.w = nil
+	f.w, f.file = nil, nil
 	return err
 }
 
