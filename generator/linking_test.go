@@ -12,6 +12,7 @@ import (
 
 	"github.com/wellspring-sync/wellspring/generator/policy"
 	"github.com/wellspring-sync/wellspring/scanner"
+	"github.com/wellspring-sync/wellspring/verify"
 )
 
 // TestLinksWithinLimits tells changes with links, and hints, in lists that none of
@@ -85,4 +86,24 @@ func TestLinksAreToFiles(t *testing.T) {
 	if got := strings.Count(string(list), `<rs:ln rel="related"`); got != 1 || !strings.Contains(string(list), `<rs:ln rel="related" href="https://example.org/b"`) {
 		t.Errorf("%d links in\n%s", got, list)
 	}
+}
+
+// TestRoomOfWhatLeavesASet is none for links, which an event has not that a resource was
+// deleted in a set, also if it stays in others.
+func TestRoomOfWhatLeavesASet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.options.AllowEmpty, w.options.limits = true, smallLists
+	w.options.Links = linkRules("https://example.org/"+strings.Repeat("x", 400)+"/{name}", "")
+	w.options.Sets = []policy.Set{{Name: "all"}, {Name: "small", Resources: policy.Selection{MaxSize: 12}}}
+	for _, size := range []int{1, 20} {
+		for i := range 4 {
+			w.file(fmt.Sprint(i), strings.Repeat("x", size), longAgo)
+		}
+		w.build()
+	}
+	if list := tree(t, w.out)["resourcesync/small/changelist.xml"]; strings.Count(list, `change="deleted"`) != 4 {
+		t.Errorf("they are not in one list:\n%s", list)
+	}
+	verified(t, w.out, verify.Content)
 }

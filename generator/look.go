@@ -77,7 +77,10 @@ func look(ctx context.Context, p *published) (*surveyed, error) {
 		p.o.Log.Info("beginning anew without a package that is damaged", "path", lost.Path, "error", lost.Err)
 		losses[lost.Path] = lost.Err
 		s.close()
-		s = &surveyed{from: p}
+		s = &surveyed{from: p, pub: s.pub}
+		if err := area.Clear(); err != nil {
+			return s, err
+		}
 		if s.pub, err = last.Read(p.files, p.next, losses); err != nil {
 			return s, err
 		}
@@ -229,10 +232,12 @@ func (s *surveyed) take(f *survey.Finding, entries *encoder, tell *teller) error
 func (s *surveyed) pack(x *setSurvey, f *survey.Finding, m *survey.Member) (err error) {
 	var room edition.Room
 	if x.draft.NeedsRoom(m) {
-		if room.Entry, err = s.linking.room.Of(f); err != nil {
+		event := *f
+		event.Type = m.Change // which needs no links if the resource leaves the set
+		if room.Entry, err = s.linking.room.Of(&event); err != nil {
 			return err
 		}
-		if patch := s.linking.room.Patch(f); patch > 0 {
+		if patch := s.linking.room.Patch(&event); patch > 0 {
 			room.Package = layout.Weight(f.Entry.Loc, patch)
 		}
 	}
@@ -328,6 +333,10 @@ func (s *surveyed) close() {
 	s.linking.rules.Close()
 	s.plan.Close()
 	s.cache.Abandon()
+	for i := range s.sets {
+		s.sets[i].draft.Close()
+	}
+	s.area.Close()
 }
 
 // teller tells of each change once, in the order of URIs, also if a survey begins again.

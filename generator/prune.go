@@ -58,7 +58,7 @@ func Prune(ctx context.Context, options Options) (*Pruned, error) {
 	if err := p.open(); err != nil {
 		return nil, err
 	}
-	defer func() { p.plan.Close() }()
+	defer func() { p.plan.Close(); p.area.Close() }()
 	if err := p.do(ctx); err != nil {
 		return nil, err
 	}

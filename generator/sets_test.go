@@ -3,6 +3,7 @@ package generator
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wellspring-sync/wellspring/generator/policy"
+	"github.com/wellspring-sync/wellspring/layout"
 	"github.com/wellspring-sync/wellspring/scanner"
 	"github.com/wellspring-sync/wellspring/verify"
 )
@@ -273,6 +275,105 @@ func TestSetsComeAndGo(t *testing.T) {
 	w.build()
 	if after := len(tree(t, w.options.Out)); after != before {
 		t.Errorf("%d files were left, a fresh publication has %d", before, after)
+	}
+}
+
+// TestRebaseElsewhere puts a publication into another folder, also at another URL. It leaves
+// as many files as a fresh one has, and none that would be published.
+func TestRebaseElsewhere(t *testing.T) {
+	t.Parallel()
+	dumps := policy.Dumps{Resource: true, Change: true}
+	all := map[string][]policy.Set{
+		"no sets":   nil,
+		"one set":   {{Name: "a", Dumps: dumps}},
+		"two sets":  {{Name: "a", Dumps: dumps}, {Name: "b", Folder: "else/where"}},
+		"many sets": {{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}},
+	}
+	for before, sets := range all {
+		for _, after := range [...]string{"no sets", "two sets"} {
+			for _, to := range [...]layout.Identity{
+				{BaseURL: "https://example.org/", Folder: "."},
+				{BaseURL: "https://example.com/x/", Folder: "a b/ü"},
+			} {
+				t.Run(fmt.Sprintf("%s to %s in %s", before, after, to.Folder), func(t *testing.T) {
+					t.Parallel()
+					dir := t.TempDir()
+					w := newWorld(t, dir)
+					w.options.Out, w.options.limits.Entries = "", 3
+					w.options.Hub, w.options.Dumps, w.options.Sets = testHub, dumps, sets
+					for _, content := range []string{"x", "xx"} {
+						w.file("x.txt", content, longAgo)
+						w.build()
+					}
+					w.options.Identity, w.options.Sets = to, all[after]
+					if r := w.build(func(o *Options) { o.Rebase = true }); r.Resources != 1 || len(r.Warnings) > 0 {
+						t.Errorf("%d resources, %q", r.Resources, r.Warnings)
+					}
+					fresh := newWorld(t, filepath.Join(dir, "fresh"))
+					fresh.options.Out, fresh.options.limits = "", w.options.limits
+					fresh.options.Hub, fresh.options.Dumps, fresh.options.Sets, fresh.options.Identity = testHub, dumps, all[after], to
+					fresh.file("x.txt", "xx", longAgo)
+					fresh.build()
+					got, want := tree(t, w.source), tree(t, fresh.source)
+					if len(got) != len(want) {
+						t.Errorf("%d files were left, a fresh publication has %d: %q", len(got), len(want), slices.Sorted(maps.Keys(got)))
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestArchivesOfOtherSets are not looked at if nothing of their set is written.
+func TestArchivesOfOtherSets(t *testing.T) {
+	t.Parallel()
+	yes := true
+	w := newWorld(t, t.TempDir())
+	w.options.Sets = []policy.Set{
+		{Name: "a", Resources: policy.Selection{Include: mustGlobs(t, "a/")}, Archive: &yes},
+		{Name: "b", Resources: policy.Selection{Include: mustGlobs(t, "b/")}, Archive: &yes},
+	}
+	for i := range 2 {
+		w.file("a/x", strings.Repeat("x", i), longAgo)
+		w.file("b/x", strings.Repeat("x", i), longAgo)
+		w.build()
+	}
+	losing("resourcesync/b/resourcelist/2*.xml")(w)
+	w.file("a/x", "xxx", longAgo)
+	w.build()
+	w.file("b/x", "xxx", longAgo)
+	if _, err := w.run(); err == nil {
+		t.Error("an archive was written that leads to nothing")
+	}
+}
+
+// TestPruneRestyles writes the archives of all sets again if they have no style sheet, and
+// the records that say so.
+func TestPruneRestyles(t *testing.T) {
+	t.Parallel()
+	yes := true
+	w := newWorld(t, t.TempDir())
+	for _, name := range []string{"a", "b"} {
+		w.options.Sets = append(w.options.Sets, policy.Set{
+			Name: name, Resources: policy.Selection{Include: mustGlobs(t, name+"/")}, Archive: &yes, Rotate: policy.Rotation{Period: "run"},
+		})
+	}
+	w.file("b/x", "x", longAgo)
+	for i := range 5 {
+		w.file("a/x", strings.Repeat("x", i), longAgo)
+		w.build()
+	}
+	asOfEarlierRelease(t, w.out)
+	o := w.options
+	o.Now = func() time.Time { return w.now.Add(oneDay) }
+	o.Sets = slices.Clone(o.Sets)
+	o.Sets[0].KeepChanges, _ = policy.ParseKeep("0")
+	if p, err := Prune(t.Context(), o); err != nil || p.Lists == 0 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	w.now = w.now.Add(2 * oneDay)
+	if r := w.build(); slices.ContainsFunc(r.Warnings, func(s string) bool { return strings.Contains(s, "changed by something else") }) {
+		t.Errorf("after prune: %q", r.Warnings)
 	}
 }
 

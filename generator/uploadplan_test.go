@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -324,5 +325,34 @@ func TestPlanThatIsTakenAway(t *testing.T) {
 	var failed *policy.PlanError
 	if err := (&committing{plan: p}).putPlan(); !errors.As(err, &failed) || !strings.Contains(err.Error(), "the publication is complete") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestPlanNotInPlace publishes, and cannot put the plan in place. The report says what was
+// published all the same.
+func TestPlanNotInPlace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.options.Hub = testHub
+	w.file("a", "one", longAgo)
+	w.build()
+	w.file("a", "three", longAgo)
+	name, calls, now := filepath.Join(filepath.Dir(w.out), "site.plan"), 0, w.now
+	r, err := w.run(func(o *Options) {
+		o.Plan = name
+		o.Now = func() time.Time { // once more when the survey is over
+			if calls++; calls == 2 {
+				if err := os.MkdirAll(filepath.Join(name, "in the way"), 0o755); err != nil {
+					t.Error(err)
+				}
+			}
+			return now
+		}
+	})
+	if _, ok := errors.AsType[*policy.PlanError](err); !ok {
+		t.Fatalf("got %v", err)
+	}
+	if len(r.Notifications) != 1 || r.WrittenBytes == 0 {
+		t.Errorf("the report says %+v", r)
 	}
 }

@@ -632,6 +632,19 @@ func TestRebaseWithVersions(t *testing.T) {
 	}
 }
 
+// TestVersionsOfPackages are versions of ZIP files, which are no packages of a dump.
+func TestVersionsOfPackages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, t.TempDir())
+	w.options.Dumps, w.options.Versions = policy.Dumps{Resource: true}, &policy.Versions{}
+	w.file("a.zip", "one", longAgo)
+	w.build()
+	w.file("a.zip", "three", longAgo)
+	if r := w.build(); r.Packages != 1 || r.Bodies != 5 {
+		t.Errorf("%d packages and %d bodies in all were written, not 1 and 5", r.Packages, r.Bodies)
+	}
+}
+
 // TestEncodedFilesInSets have the media type of what they decode to, in rules of sets
 // as in entries.
 func TestEncodedFilesInSets(t *testing.T) {

@@ -54,11 +54,11 @@ func (d *decision) commit(ctx context.Context, w *written) error {
 		return err
 	}
 	c := &committing{o: s.from.o, files: s.from.files, pub: s.pub, plan: s.plan, at: d.front.At()}
-	if err := c.commit(ctx, result); err != nil {
-		return err
+	err = c.commit(ctx, result)
+	if _, isCommitted := errors.AsType[*policy.PlanError](err); isCommitted || err == nil {
+		w.Result = result
 	}
-	w.Result = result
-	return nil
+	return err
 }
 
 // committing commits what was placed.

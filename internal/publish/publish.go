@@ -197,6 +197,12 @@ func (t *Tx) prepare() error {
 	if err := t.recover(); err != nil {
 		return err
 	}
+	return t.Clear()
+}
+
+// Clear removes all staged files, which must be closed, and none of which is planned to be
+// put in place.
+func (t *Tx) Clear() error {
 	if err := t.clear(); err != nil {
 		return fmt.Errorf("clearing the staging folder: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"path"
 	"time"
 
@@ -172,8 +173,14 @@ func FolderOf(files fs.FS, l layout.Layout) string {
 		return l.Folder
 	}
 	s := newSnapshot(files, l)
-	_, entries, err := s.read(l.SourceDescription(), resourcesync.Description)
-	if err != nil || len(entries) != 1 {
+	doc, entries, err := s.read(l.SourceDescription(), resourcesync.Description)
+	if err != nil {
+		return l.Folder
+	}
+	if styled, ok := styledIn(files, l.SourceDescription().Path, doc.Style); ok {
+		return styled
+	}
+	if len(entries) != 1 {
 		return l.Folder
 	}
 	list, ok := l.PathOf(entries[0].Loc)
@@ -181,6 +188,23 @@ func FolderOf(files fs.FS, l layout.Layout) string {
 		return l.Folder
 	}
 	return path.Dir(list)
+}
+
+// styledIn returns the folder of the publication with the style sheet to which a document
+// refers, if there is a record in it. It is that of all sets, and the reference says it
+// whatever the URL of the publication was.
+func styledIn(files fs.FS, document, ref string) (folder string, ok bool) {
+	ref, err := url.PathUnescape(ref)
+	if err != nil || ref == "" {
+		return "", false
+	}
+	style := path.Join(path.Dir(document), ref)
+	l, err := layout.OfFolder(path.Dir(style))
+	if err != nil || l.Style().Path != style {
+		return "", false
+	}
+	_, err = fs.Stat(files, l.Record().Path)
+	return l.Folder, err == nil
 }
 
 // checkPaths makes sure that the record names files of the publication and no

@@ -201,20 +201,12 @@ func (d *archivesDecision) reach() (kept map[string]bool, thinned []string, err 
 
 // follow calls found for a document and what it leads to.
 func (d *archivesDecision) follow(e *snapshot.Archived, found func(path string)) error {
-	paths, err := []string{e.Path}, error(nil)
-	if !d.isAdded(e) {
-		if paths, err = d.set.Snapshot.Reached(e); err != nil {
-			return fmt.Errorf("reading the archives: %w", err)
-		}
+	paths, err := d.set.Snapshot.Reached(e) // a Change List, as it may have been added, leads to nothing
+	if err != nil {
+		return fmt.Errorf("reading the archives: %w", err)
 	}
 	for _, path := range paths {
 		found(path)
 	}
 	return nil
-}
-
-// isAdded reports whether a document is archived by this run: a Change List as it is.
-func (d *archivesDecision) isAdded(e *snapshot.Archived) bool {
-	before := archiveOf(d.set, e.Kind)
-	return before == nil || !slices.ContainsFunc(before.Entries, func(x snapshot.Archived) bool { return x.Path == e.Path })
 }

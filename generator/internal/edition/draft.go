@@ -92,6 +92,13 @@ func (d *Draft) Seal() error {
 	return errors.Join(d.list.finish(), d.events.finish(), d.dump.finish())
 }
 
+// Close closes what Seal would have closed, where a survey ended early.
+func (d *Draft) Close() {
+	if d.dump != nil {
+		d.dump.spool.close()
+	}
+}
+
 // Former opens what an updated resource was, out of the last Resource Dump. It returns nil
 // if that does not have it, or has not been looked at. What it returns is valid until the
 // next call.

@@ -82,11 +82,12 @@ func Decide(pub *last.Publication, o *Options, at time.Time, found policy.Counts
 	return d, d.decideBodies()
 }
 
-// decideBodies finds the bodies that nothing leads to any more, if anything is written.
+// decideBodies finds the bodies of each set that nothing leads to any more, if anything of
+// it is written.
 func (d *Decision) decideBodies() (err error) {
 	for i := range d.Sets {
 		s := &d.Sets[i]
-		if !d.Wrote {
+		if !s.Wrote {
 			continue
 		}
 		if s.unreached, s.reused, err = s.Edition.Unreached(d.pub.Files.IsThere); err != nil {

@@ -51,7 +51,7 @@ func DecidePrune(pub *last.Publication, o *Options, rules edition.Rules, now tim
 		if err != nil {
 			return nil, nil, set.Failed(err)
 		}
-		s.Wrote = n.any() || len(dropped) > 0 && !set.HasName()
+		s.Wrote = n.any() || len(s.Edition.Heads()) > 0 || len(dropped) > 0 && !set.HasName()
 		s.notifies = s.Wrote && set.Options.Hub != "" && (s.Edition.Tells() || !pub.Files.IsThere(set.Layout.FrameworkNotification().Path))
 		d.Sets = append(d.Sets, s)
 		total.add(n)

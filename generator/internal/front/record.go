@@ -97,7 +97,9 @@ func sorted(paths []string) []string {
 func headsAsTheyWillBe(pub *last.Publication, placed []stage.Placed, paths []string) (heads []snapshot.Head, err error) {
 	have := map[string]*stage.Placed{}
 	for i := range placed {
-		have[placed[i].Path] = &placed[i]
+		if placed[i].Kind == stage.Head { // of very many files
+			have[placed[i].Path] = &placed[i]
+		}
 	}
 	for _, path := range paths {
 		if p := have[path]; p != nil {

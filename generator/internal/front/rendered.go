@@ -28,7 +28,9 @@ func render(files fs.FS, ref layout.Ref, content []byte) (r rendered, err error)
 	r = rendered{ref: ref, content: content, write: true}
 	b, err := snapshot.ReadFile(files, ref.Path)
 	if err == nil {
-		r.write = !bytes.Equal(b, content)
+		if r.write = !bytes.Equal(b, content); !r.write {
+			r.content = nil // there may be very many sets
+		}
 		return r, nil
 	}
 	info, errStat := fs.Stat(files, ref.Path)

@@ -89,8 +89,9 @@ func (r *reader) readSet(s *Set) error {
 	} else {
 		s.Retired = found.Record.Retired
 	}
-	if r.next.AsIs {
+	if r.next.AsIs { // so that nothing comes in the way, and no package is needed
 		s.goOnAsItIs()
+		return nil
 	}
 	if err := r.guard.checkInTheWay(s); err != nil {
 		return err

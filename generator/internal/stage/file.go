@@ -93,10 +93,10 @@ func (f *File) CopyEntries(w io.Writer, bytes int64) error {
 	return errors.Join(err, file.Close())
 }
 
-// Close ends writing.
+// Close ends writing. Very many files can be closed and wait to be placed.
 func (f *File) Close() error {
 	err := errors.Join(f.w.Flush(), f.file.Close())
-	f.w = nil
+	f.w, f.file = nil, nil
 	return err
 }
 
@@ -106,9 +106,10 @@ func (f *File) reopen() error {
 	if err != nil {
 		return err
 	}
-	f.file, f.w = file, bufio.NewWriterSize(file, 64<<10)
+	f.file = f.area.hold(file)
+	f.w = bufio.NewWriterSize(f.file, 64<<10)
 	if f.sum != nil {
-		f.w.Reset(io.MultiWriter(file, f.sum))
+		f.w.Reset(io.MultiWriter(f.file, f.sum))
 	}
 	return nil
 }
@@ -122,7 +123,7 @@ func (f *File) Discard() error { return f.area.tx.Discard(f.name) }
 // SyncLater begins to make a file durable, while the run goes on.
 func (f *File) SyncLater() {
 	f.synced = make(chan error, 1)
-	go func() { f.synced <- f.makeDurable() }()
+	f.area.syncing.Go(func() { f.synced <- f.makeDurable() })
 }
 
 // Sync makes the file durable, and takes its length and digest.

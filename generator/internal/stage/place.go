@@ -3,7 +3,6 @@ package stage
 import (
 	"crypto/md5"
 	"encoding/hex"
-	"strings"
 
 	"github.com/wellspring-sync/wellspring/internal/publish"
 	"github.com/wellspring-sync/wellspring/internal/snapshot"
@@ -30,6 +29,8 @@ type Placed struct {
 	Length int64
 	SHA256 string // in hexadecimal digits
 	MD5    [md5.Size]byte
+
+	isPackage bool
 }
 
 // Head returns what a record says of the file.
@@ -37,8 +38,8 @@ func (p *Placed) Head() snapshot.Head {
 	return snapshot.Head{Path: p.Path, Length: p.Length, SHA256: p.SHA256}
 }
 
-// IsPackage reports whether the file is a package of a dump.
-func (p *Placed) IsPackage() bool { return strings.HasSuffix(p.Path, ".zip") }
+// IsPackage reports whether the file is a package of a dump. A version can be a ZIP file, too.
+func (p *Placed) IsPackage() bool { return p.isPackage }
 
 // Placer places the files of a set, or of what is above the sets, in the order of the
 // commit.
@@ -85,6 +86,7 @@ func (p *Placer) PlacePackage(zip, manifest *File, pkg *snapshot.Package) error 
 	if err := p.Place(zip, pkg.Ref, Body); err != nil {
 		return err
 	}
+	p.Placed[len(p.Placed)-1].isPackage = true
 	return p.Place(manifest, pkg.Manifest, Body)
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"sync/atomic"
 
 	"github.com/wellspring-sync/wellspring/internal/publish"
@@ -18,10 +19,13 @@ import (
 
 // Area makes staged files. Only Spill may be called concurrently.
 type Area struct {
-	tx     *publish.Tx
-	o      Options
-	files  int
-	spills atomic.Int64 // temporary files, which workers make
+	tx      *publish.Tx
+	o       Options
+	files   int
+	spills  atomic.Int64   // temporary files, which workers make
+	syncing sync.WaitGroup // files that are being made durable
+	mu      sync.Mutex
+	open    map[*handle]bool // under mu: files that are being written
 }
 
 // Options of an Area.
@@ -36,7 +40,53 @@ type Options struct {
 }
 
 // New returns an area of a transaction.
-func New(tx *publish.Tx, o Options) *Area { return &Area{tx: tx, o: o} }
+func New(tx *publish.Tx, o Options) *Area { return &Area{tx: tx, o: o, open: map[*handle]bool{}} }
+
+// Close closes the files that are still being written, where a survey ended early, and
+// waits for those that are being made durable. It does nothing if a is nil.
+func (a *Area) Close() {
+	if a == nil {
+		return
+	}
+	a.syncing.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for h := range a.open {
+		h.File.Close()
+	}
+	clear(a.open)
+}
+
+// Clear closes and removes all files, none of which was placed. It does nothing if a is
+// nil.
+func (a *Area) Clear() error {
+	if a == nil {
+		return nil
+	}
+	a.Close()
+	return a.tx.Clear()
+}
+
+// handle is a staged file that is being written.
+type handle struct {
+	*os.File
+	area *Area
+}
+
+func (a *Area) hold(f *os.File) *handle {
+	h := &handle{f, a}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open[h] = true
+	return h
+}
+
+func (h *handle) Close() error {
+	h.area.mu.Lock()
+	delete(h.area.open, h)
+	h.area.mu.Unlock()
+	return h.File.Close()
+}
 
 // Create begins a staged file.
 func (a *Area) Create() (*File, error) {
@@ -47,7 +97,7 @@ func (a *Area) Create() (*File, error) {
 		return nil, err
 	}
 	if !a.o.Many {
-		return newFile(a, name, f, 64<<10), nil
+		return newFile(a, name, a.hold(f), 64<<10), nil
 	}
 	return newFile(a, name, &intermittent{a, name}, 4<<10), f.Close()
 }
@@ -110,7 +160,7 @@ func (i *intermittent) Close() error { return nil }
 
 // spill is a staged file that nobody needs once it is closed.
 type spill struct {
-	*os.File
+	*handle
 	discard func() error
 }
 
@@ -121,7 +171,7 @@ func (a *Area) Spill() (zipdump.Spill, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &spill{f, func() error { return a.tx.Discard(name) }}, nil
+	return &spill{a.hold(f), func() error { return a.tx.Discard(name) }}, nil
 }
 
-func (s *spill) Close() error { return errors.Join(s.File.Close(), s.discard()) }
+func (s *spill) Close() error { return errors.Join(s.handle.Close(), s.discard()) }

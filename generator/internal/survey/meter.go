@@ -32,6 +32,9 @@ func (m *Meter) start(ctx context.Context, count func(context.Context) int64) (s
 	if m.tell == nil {
 		return func() {}
 	}
+	for _, n := range [...]*atomic.Int64{&m.files, &m.bytes, &m.packed, &m.total} {
+		n.Store(0) // of a survey before, which began anew
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	began := time.Now()
 	var wait sync.WaitGroup
