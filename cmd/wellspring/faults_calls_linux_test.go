@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -298,7 +299,14 @@ func names(message, path string) bool {
 	return path == "" || strings.Contains(message, base) ||
 		strings.HasPrefix(base, "00000") && strings.Contains(message, "staging") ||
 		base == "out" && strings.Contains(message, "opening the source") ||
-		base == "source" && strings.Contains(message, "the source: ")
+		base == "source" && (strings.Contains(message, "the source: ") || namesEntry(message, path))
+}
+
+// namesEntry reports whether a message names a file of a directory: a call relative to the
+// directory counts as one of it.
+func namesEntry(message, dir string) bool {
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.Contains(message, strconv.Quote(e.Name())) })
 }
 
 // needStrace skips a test where the program cannot be traced.
