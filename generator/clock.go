@@ -54,8 +54,10 @@ func startClock(ctx context.Context, o *Options, published time.Time) (c clock, 
 			return c, "", nil
 		}
 		o.Log.Info("waiting, since a publication is later than the last one", "last", c.last, "for", ahead)
-		if err := pause(ctx, ahead); err != nil {
-			return c, "", err
+		select {
+		case <-time.After(ahead):
+		case <-ctx.Done():
+			return c, "", context.Cause(ctx)
 		}
 	}
 	return c, "", nil
@@ -70,18 +72,6 @@ func (c *clock) refusal() error {
 			resourcesync.FormatDateTime(c.at()), resourcesync.FormatDateTime(c.last)),
 		Flag:   "--accept-clock",
 		Passes: true,
-	}
-}
-
-// pause waits, unless the context ends before.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

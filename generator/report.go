@@ -68,11 +68,12 @@ type Report struct {
 
 // SetReport says what a run found out about one set of resources.
 type SetReport struct {
-	Name, Folder string
+	Name   string `json:"name"`
+	Folder string `json:"folder"`
 	// First is true if nothing was published of it before.
-	First bool
+	First bool `json:"first"`
 	// Wrote is true if something was, or would be, published of it.
-	Wrote bool
+	Wrote bool `json:"published"`
 	policy.Counts
 }
 

@@ -197,28 +197,19 @@ type report struct {
 	PackagesWritten int                    `json:"packages_written"`
 	PackageBytes    int64                  `json:"package_bytes_written"`
 	BytesWritten    int64                  `json:"bytes_written"`
-	Sets            []setJSON              `json:"sets,omitempty"`
+	Sets            []generator.SetReport  `json:"sets,omitempty"`
 	HostLimits      []limitJSON            `json:"host_limits,omitempty"`
 	Warnings        []string               `json:"warnings"`
 	Seconds         float64                `json:"seconds"`
 }
 
-// setJSON is a generator.SetReport as programs get it: what a run found out about one of several sets.
-type setJSON struct {
-	Name   string `json:"name"`
-	Folder string `json:"folder"`
-	First  bool   `json:"first"`
-	Wrote  bool   `json:"published"`
-	policy.Counts
-}
-
-func setsJSON(o generator.Options, r *generator.Report) (sets []setJSON) {
+// setsOf returns what there is to say of sets, of which none is published by a dry run.
+func setsOf(o generator.Options, r *generator.Report) (sets []generator.SetReport) {
 	for _, s := range r.Sets {
-		j := setJSON(s)
-		if j.Wrote = s.Wrote && !o.DryRun; s.First {
-			j.Created = 0
+		if s.Wrote = s.Wrote && !o.DryRun; s.First {
+			s.Created = 0
 		}
-		sets = append(sets, j)
+		sets = append(sets, s)
 	}
 	return sets
 }
@@ -227,7 +218,7 @@ func reportJSON(o generator.Options, r *generator.Report, limits []limitJSON) re
 	j := report{
 		SourceDescription: r.SourceDescription, Published: r.Wrote && !o.DryRun, DryRun: o.DryRun, First: r.First, Recovered: r.Recovered,
 		Counts: r.Counts, FilesRead: r.Read, BytesRead: r.ReadBytes, LeftOut: visible(r.LeftOut),
-		Sets: setsJSON(o, r), HostLimits: limits, Heads: append([]string{}, r.Heads...), BodiesWritten: r.Bodies, BodiesReused: r.Reused, BodiesSwept: r.Swept,
+		Sets: setsOf(o, r), HostLimits: limits, Heads: append([]string{}, r.Heads...), BodiesWritten: r.Bodies, BodiesReused: r.Reused, BodiesSwept: r.Swept,
 		PackagesWritten: r.Packages, PackageBytes: r.PackageBytes, BytesWritten: r.WrittenBytes, Warnings: append([]string{}, r.Warnings...), Seconds: r.Took.Seconds(),
 	}
 	if r.First { // the first publication has resources, and no events yet

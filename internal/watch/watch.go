@@ -183,12 +183,10 @@ func (w *observer) run(ctx context.Context) {
 
 // sleep returns false if the context ended meanwhile.
 func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	}
 }

@@ -16,11 +16,11 @@ import (
 
 // File is a staged file, written from its beginning to its end.
 type File struct {
-	area *Area
-	name string
-	file io.WriteCloser
-	w    *bufio.Writer
-	head int64 // length of what stands before the entries
+	folder *folder
+	name   string
+	file   io.WriteCloser
+	w      *bufio.Writer
+	head   int64 // length of what stands before the entries
 	// sum, if not nil, is the digest of all that was written. Only a file that is
 	// written from its beginning to its end can have it.
 	sum    *digests
@@ -29,15 +29,15 @@ type File struct {
 	synced chan error // if it is being made durable
 
 	// Known once the file is durable. The length is in bytes, and MD5 is there if the
-	// area takes it.
+	// folder takes it.
 	durable bool
 	Length  int64
 	Digest  [sha256.Size]byte
 	MD5     [md5.Size]byte
 }
 
-func newFile(a *Area, name string, file io.WriteCloser, buffer int) *File {
-	return &File{area: a, name: name, file: file, w: bufio.NewWriterSize(file, buffer)}
+func newFile(d *folder, name string, file io.WriteCloser, buffer int) *File {
+	return &File{folder: d, name: name, file: file, w: bufio.NewWriterSize(file, buffer)}
 }
 
 func (f *File) Write(p []byte) (int, error) {
@@ -102,11 +102,11 @@ func (f *File) Close() error {
 
 // reopen goes on with a file that was closed.
 func (f *File) reopen() error {
-	file, err := f.area.openEnd(f.name)
+	file, err := f.folder.openEnd(f.name)
 	if err != nil {
 		return err
 	}
-	f.file = f.area.hold(file)
+	f.file = file
 	f.w = bufio.NewWriterSize(f.file, 64<<10)
 	if f.sum != nil {
 		f.w.Reset(io.MultiWriter(f.file, f.sum))
@@ -115,15 +115,15 @@ func (f *File) reopen() error {
 }
 
 // Open opens a file for reading that was closed.
-func (f *File) Open() (*os.File, error) { return f.area.tx.OpenStaged(f.name) }
+func (f *File) Open() (*os.File, error) { return f.folder.OpenStaged(f.name) }
 
 // Discard removes the file, which is not needed.
-func (f *File) Discard() error { return f.area.tx.Discard(f.name) }
+func (f *File) Discard() error { return f.folder.Discard(f.name) }
 
 // SyncLater begins to make a file durable, while the run goes on.
 func (f *File) SyncLater() {
 	f.synced = make(chan error, 1)
-	f.area.syncing.Go(func() { f.synced <- f.makeDurable() })
+	f.folder.syncing.Go(func() { f.synced <- f.makeDurable() })
 }
 
 // Sync makes the file durable, and takes its length and digest.
@@ -153,7 +153,7 @@ func (f *File) makeDurable() error {
 	if d != nil {
 		f.Length = f.size
 	} else {
-		d = newDigests(f.area.o.MD5)
+		d = newDigests(f.folder.withMD5)
 		f.Length, err = io.Copy(d, file)
 	}
 	d.sha256.Sum(f.Digest[:0])

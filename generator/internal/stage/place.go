@@ -58,7 +58,7 @@ func (p *Placer) Place(f *File, ref layout.Ref, kind Kind) error {
 		return err
 	}
 	sum := hex.EncodeToString(f.Digest[:])
-	p.tx.Put(publish.Put{Staged: f.name, Path: ref.Path, Length: f.Length, SHA256: sum, Body: kind == Body || p.Fresh && kind == Head})
+	p.folder.Put(publish.Put{Staged: f.name, Path: ref.Path, Length: f.Length, SHA256: sum, Body: kind == Body || p.Fresh && kind == Head})
 	p.Placed = append(p.Placed, Placed{Ref: ref, Kind: kind, Length: f.Length, SHA256: sum, MD5: f.MD5})
 	return nil
 }

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"sync"
 	"sync/atomic"
 
 	"github.com/wellspring-sync/wellspring/internal/publish"
@@ -19,13 +17,10 @@ import (
 
 // Area makes staged files. Only Spill may be called concurrently.
 type Area struct {
-	tx      *publish.Tx
-	o       Options
-	files   int
-	spills  atomic.Int64   // temporary files, which workers make
-	syncing sync.WaitGroup // files that are being made durable
-	mu      sync.Mutex
-	open    map[*handle]bool // under mu: files that are being written
+	folder *folder
+	o      Options
+	files  int
+	spills atomic.Int64 // temporary files, which workers make
 }
 
 // Options of an Area.
@@ -40,21 +35,16 @@ type Options struct {
 }
 
 // New returns an area of a transaction.
-func New(tx *publish.Tx, o Options) *Area { return &Area{tx: tx, o: o, open: map[*handle]bool{}} }
+func New(tx *publish.Tx, o Options) *Area {
+	return &Area{folder: &folder{Tx: tx, withMD5: o.MD5, open: map[*handle]bool{}}, o: o}
+}
 
 // Close closes the files that are still being written, where a survey ended early, and
 // waits for those that are being made durable. It does nothing if a is nil.
 func (a *Area) Close() {
-	if a == nil {
-		return
+	if a != nil {
+		a.folder.close()
 	}
-	a.syncing.Wait()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for h := range a.open {
-		h.File.Close()
-	}
-	clear(a.open)
 }
 
 // Clear closes and removes all files, none of which was placed. It does nothing if a is
@@ -64,42 +54,21 @@ func (a *Area) Clear() error {
 		return nil
 	}
 	a.Close()
-	return a.tx.Clear()
-}
-
-// handle is a staged file that is being written.
-type handle struct {
-	*os.File
-	area *Area
-}
-
-func (a *Area) hold(f *os.File) *handle {
-	h := &handle{f, a}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.open[h] = true
-	return h
-}
-
-func (h *handle) Close() error {
-	h.area.mu.Lock()
-	delete(h.area.open, h)
-	h.area.mu.Unlock()
-	return h.File.Close()
+	return a.folder.Clear()
 }
 
 // Create begins a staged file.
 func (a *Area) Create() (*File, error) {
 	a.files++
 	name := fmt.Sprintf("%06d", a.files)
-	f, err := a.tx.Create(name)
+	f, err := a.folder.create(name)
 	if err != nil {
 		return nil, err
 	}
 	if !a.o.Many {
-		return newFile(a, name, a.hold(f), 64<<10), nil
+		return newFile(a.folder, name, f, 64<<10), nil
 	}
-	return newFile(a, name, &intermittent{a, name}, 4<<10), f.Close()
+	return newFile(a.folder, name, &intermittent{a.folder, name}, 4<<10), f.Close()
 }
 
 // createPackage begins a staged file that is too large to be read again for its
@@ -128,36 +97,6 @@ func (a *Area) Complete(b []byte) (*File, error) {
 	return f, f.Sync()
 }
 
-// openEnd opens a staged file to go on behind its end.
-func (a *Area) openEnd(name string) (*os.File, error) {
-	f, err := a.tx.OpenStaged(name)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := f.Seek(0, io.SeekEnd); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// intermittent is a staged file that is open only while something is written to it,
-// where there are more of them than a process may have open.
-type intermittent struct {
-	area *Area
-	name string
-}
-
-func (i *intermittent) Write(p []byte) (int, error) {
-	f, err := i.area.openEnd(i.name)
-	if err != nil {
-		return 0, err
-	}
-	n, err := f.Write(p)
-	return n, errors.Join(err, f.Close())
-}
-
-func (i *intermittent) Close() error { return nil }
-
 // spill is a staged file that nobody needs once it is closed.
 type spill struct {
 	*handle
@@ -167,11 +106,11 @@ type spill struct {
 // Spill makes a temporary file. It may be called concurrently.
 func (a *Area) Spill() (zipdump.Spill, error) {
 	name := fmt.Sprintf("spill-%06d", a.spills.Add(1))
-	f, err := a.tx.Create(name)
+	f, err := a.folder.create(name)
 	if err != nil {
 		return nil, err
 	}
-	return &spill{a.hold(f), func() error { return a.tx.Discard(name) }}, nil
+	return &spill{f, func() error { return a.folder.Discard(name) }}, nil
 }
 
 func (s *spill) Close() error { return errors.Join(s.handle.Close(), s.discard()) }
