@@ -419,9 +419,10 @@ func (h *harvester) isAsListed(e *rsEntry) bool {
 // explain finds the events of resources that are not as listed: in the Change List that
 // was read next or, as resources come first, in the next one that is another one.
 func (h *harvester) explain(other []string, at string, changes []rsEntry, content string) {
+	at = strings.TrimSuffix(at, "Z")
 	last := map[string]string{}
 	for i := range changes {
-		last[changes[i].Loc] = max(last[changes[i].Loc], changes[i].MD.DateTime)
+		last[changes[i].Loc] = max(last[changes[i].Loc], strings.TrimSuffix(changes[i].MD.DateTime, "Z")) // so that fractions sort
 	}
 	for uri, p := range h.pending {
 		if last[uri] > p.at {
